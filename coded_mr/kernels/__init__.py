@@ -1,0 +1,73 @@
+"""Turn a job into bytes: what the engine asks of any kind of job, and which kernel answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from coded_mr.job import Job, RecordJob
+
+if TYPE_CHECKING:
+    from coded_mr.io.inputs import InputFile
+
+__all__ = ["Kernel", "Mapped", "Reduced", "kernel_for"]
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """Hold the intermediate values of one batch, and what they were made from.
+
+    values: canonical bytes V[q,B] by partition q, b"" when empty.  pairs: pairs or records in each.
+    records_in: pairs or records that map emitted for the batch, before combining.  bytes_in: plain
+    input bytes (pairs: estimated, by the weight of the file, for compressed input).
+    """
+
+    values: list[bytes | memoryview]
+    pairs: list[int]
+    records_in: int
+    bytes_in: int
+
+
+@dataclass
+class Reduced:
+    """Yield the output of one partition; the counts are complete when blocks is exhausted.
+
+    blocks: bytes to append to the part file, about a MiB each.  groups: keys (or records) reduced.
+    pairs_in: pairs or records taken in.  records_out: lines or records in the blocks.
+    """
+
+    blocks: Iterator[bytes | memoryview] = field(default_factory=lambda: iter(()))
+    groups: int = 0
+    pairs_in: int = 0
+    records_out: int = 0
+
+
+class Kernel(Protocol):
+    """Map batches to intermediate values and reduce partitions of them, for one job."""
+
+    def prepare(self, files: Sequence[InputFile], partitions: int) -> object:
+        """Return what every rank must adopt (picklable); called on rank 0, before planning."""
+
+    def adopt(self, prepared: object, partitions: int) -> None:
+        """Take what prepare() returned and the number of partitions; called before anything else."""
+
+    def map_batch(self, files: Sequence[InputFile]) -> Mapped:
+        """Map the files of a batch, in order.  Raises UserCodeError, KeyTypeError, InputError."""
+
+    def reduce_partition(self, partition: int, values: Sequence[bytes | memoryview]) -> Reduced:
+        """Reduce the intermediate values of a partition, given in batch order.
+
+        The blocks raise UserCodeError, KeyTypeError or PacketError as they are taken.
+        """
+
+
+def kernel_for(job: Job | RecordJob) -> Kernel:
+    """Return the kernel that runs a job."""
+    if isinstance(job, RecordJob):
+        from coded_mr.kernels.records import RecordsKernel
+
+        return RecordsKernel(job)
+    from coded_mr.kernels.pairs import PairsKernel
+
+    return PairsKernel(job)

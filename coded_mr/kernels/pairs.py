@@ -1,0 +1,201 @@
+"""Run a Job: group, combine, partition and encode pairs; decode, group, reduce and format them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from types import GeneratorType
+from typing import TYPE_CHECKING, NoReturn
+
+from coded_mr.errors import CodedMRError, KeyTypeError, UserCodeError
+from coded_mr.job import Job, Key, Value
+from coded_mr.kernels import Mapped, Reduced
+from coded_mr.kernels.grouping import Groups
+from coded_mr.kernels.serial import encode, shown, stable_hashes
+
+if TYPE_CHECKING:
+    from coded_mr.io.inputs import InputFile
+
+__all__ = ["PairsKernel"]
+
+_BLOCK = 1 << 20
+_COMBINE_AT = 1 << 18
+
+
+class PairsKernel:
+    """Be the kernel of a Job; see coded_mr.kernels.Kernel."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.partitions = 1
+        self._name = type(job).__name__
+        self._combines = type(job).combine is not Job.combine
+        self._partitions_itself = type(job).partition is not Job.partition
+
+    def prepare(self, files: Sequence[InputFile], partitions: int) -> object:
+        """Return None: pairs need no preparation."""
+        return None
+
+    def adopt(self, prepared: object, partitions: int) -> None:
+        """Take the number of partitions."""
+        self.partitions = partitions
+
+    def map_batch(self, files: Sequence[InputFile]) -> Mapped:
+        """Map the files of a batch, in order.  Raises UserCodeError, KeyTypeError, InputError."""
+        groups = Groups()
+        emitted = 0
+        limit = _COMBINE_AT
+        for file in files:
+            emitted += self._map(file, groups)
+            # Only at the end of a file, where the number of pairs no longer depends on their order.
+            if self._combines and groups.pairs > limit:
+                groups.combine(self._combined)
+                limit = max(_COMBINE_AT, 2 * groups.pairs)
+        if self._combines:
+            groups.combine(self._combined)
+        values, pairs = self._encoded(groups)
+        read = sum(file.length if file.compression is None else file.weight for file in files)
+        return Mapped(values, pairs, emitted, read)
+
+    def reduce_partition(self, partition: int, values: Sequence[bytes | memoryview]) -> Reduced:
+        """Reduce the intermediate values of a partition, given in batch order."""
+        reduced = Reduced()
+        reduced.blocks = self._blocks(values, reduced)
+        return reduced
+
+    def _map(self, file: InputFile, groups: Groups) -> int:
+        before = groups.pairs
+        try:
+            pairs = self.job.map(file)
+            if pairs is None:
+                raise UserCodeError(self._nothing("map", f"of {file.name}"))
+            return groups.add_all(pairs, lambda item: self._not_a_pair("map", f"of {file.name}", item))
+        except KeyTypeError as error:
+            raise KeyTypeError(f"{self._name}.map of {file.name} yielded {error}") from error.__cause__
+        except CodedMRError:
+            raise
+        except (Exception, SystemExit) as error:
+            where = file.position() or f"after {groups.pairs - before} pairs"
+            self._explain("map", f"of {file.name}, {where}", error)
+
+    def _combined(self, key: Key, values: list[Value]) -> Value:
+        try:
+            value = self.job.combine(key, values)
+        except (Exception, SystemExit) as error:
+            self._explain("combine", f"of key {shown(key)}", error)
+        if value is None and None not in values:
+            raise UserCodeError(
+                f"{self._name}.combine of key {shown(key)} returned None: it must return the one value that "
+                "stands for all of them (is a return missing?)"
+            )
+        if type(value) is GeneratorType:
+            raise UserCodeError(
+                f"{self._name}.combine of key {shown(key)} returned a generator, not one value: "
+                "use return instead of yield"
+            )
+        return value
+
+    def _encoded(self, groups: Groups) -> tuple[list[bytes | memoryview], list[int]]:
+        keys, lists = groups.ordered()
+        keys_of: list[list[Key]] = [[] for _ in range(self.partitions)]
+        lists_of: list[list[list[Value]]] = [[] for _ in range(self.partitions)]
+        for key, values, q in zip(keys, lists, self._partition_ids(keys), strict=True):
+            keys_of[q].append(key)
+            lists_of[q].append(values)
+        encoded: list[bytes | memoryview] = []
+        pairs: list[int] = []
+        for some_keys, some_lists in zip(keys_of, lists_of, strict=True):
+            flat = list(chain.from_iterable(some_lists))
+            counts = list(map(len, some_lists)) if len(flat) > len(some_keys) else None
+            encoded.append(self._encode(some_keys, counts, flat))
+            pairs.append(len(flat))
+        return encoded, pairs
+
+    def _encode(self, keys: list[Key], counts: list[int] | None, values: list[Value]) -> bytes:
+        try:
+            return encode(keys, counts, values)
+        except KeyTypeError as error:
+            stage = "map or combine" if self._combines else "map"
+            raise KeyTypeError(f"{self._name}.{stage} gave {error}") from error.__cause__
+
+    def _partition_ids(self, keys: list[Key]) -> list[int]:
+        partitions = self.partitions
+        if not self._partitions_itself:
+            return [number % partitions for number in stable_hashes(keys)]
+        ids = []
+        for key in keys:
+            try:
+                q = operator.index(self.job.partition(key, partitions))
+            except (Exception, SystemExit) as error:
+                self._explain("partition", f"of key {shown(key)}", error)
+            if not 0 <= q < partitions:
+                raise UserCodeError(
+                    f"{self._name}.partition of key {shown(key)} returned {q}: there are {partitions} "
+                    f"partitions, so it must be 0 to {partitions - 1}"
+                )
+            ids.append(q)
+        return ids
+
+    def _blocks(self, values: Sequence[bytes | memoryview], reduced: Reduced) -> Iterator[bytes]:
+        groups = Groups()
+        for data in values:
+            groups.add_encoded(data)
+        reduced.groups, reduced.pairs_in = len(groups), groups.pairs
+        lines: list[bytes] = []
+        size = 0
+        for line in self._lines(*groups.ordered()):
+            lines.append(line)
+            size += len(line)
+            if size >= _BLOCK:
+                reduced.records_out += len(lines)
+                yield b"\n".join([*lines, b""])
+                lines, size = [], 0
+        reduced.records_out += len(lines)
+        if lines:
+            yield b"\n".join([*lines, b""])
+
+    def _lines(self, keys: list[Key], lists: list[list[Value]]) -> Iterator[bytes]:
+        format_line = self.job.format
+        for pair in self._reduced(keys, lists):
+            try:
+                line = format_line(*pair)
+                yield line.encode() if isinstance(line, str) else memoryview(line).tobytes()
+            except (Exception, SystemExit) as error:
+                self._explain("format", f"of {shown(pair)}", error)
+
+    def _reduced(self, keys: list[Key], lists: list[list[Value]]) -> Iterator[tuple[Key, Value]]:
+        reduce = self.job.reduce
+        for key, values in zip(keys, lists, strict=True):
+            try:
+                pairs = reduce(key, values)
+                if pairs is None:
+                    raise UserCodeError(self._nothing("reduce", f"of key {shown(key)}"))
+                for pair in pairs:
+                    if type(pair) is not tuple or len(pair) != 2:
+                        raise self._not_a_pair("reduce", f"of key {shown(key)}", pair)
+                    yield pair
+            except CodedMRError:
+                raise
+            except (Exception, SystemExit) as error:
+                self._explain("reduce", f"of key {shown(key)}", error)
+
+    def _nothing(self, stage: str, where: str) -> str:
+        return (
+            f"{self._name}.{stage} {where} returned None: it must yield (key, value) pairs, or return a list "
+            "of them, [] where there are none"
+        )
+
+    def _not_a_pair(self, stage: str, where: str, item: object) -> UserCodeError:
+        return UserCodeError(
+            f"{self._name}.{stage} {where} yielded {shown(item)} ({type(item).__name__}), which is no "
+            "(key, value) tuple: write `yield key, value`, or return a list of such tuples"
+        )
+
+    def _explain(self, stage: str, where: str, error: BaseException) -> NoReturn:
+        raise UserCodeError(
+            f"{self._name}.{stage} {where} raised {type(error).__name__}: {error}; "
+            f"correct {stage}, or let it skip such data"
+        ) from error
+
+
