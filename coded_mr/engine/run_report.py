@@ -1,0 +1,186 @@
+"""What a run did: for people in a few lines, for programs as JSON, for `_SUCCESS`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from coded_mr.engine.calibration import Calibration
+from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
+from coded_mr.plan.model import Plan
+from coded_mr.plan.planner import Decision
+from coded_mr.plan.verify import Verification
+from coded_mr.text import bytes_text, counted
+
+__all__ = ["RunReport"]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Hold a finished run: what was planned, predicted, counted and measured on every rank."""
+
+    job_id: str
+    job: str
+    output: str
+    plan: Plan
+    verification: Verification
+    decision: Decision
+    calibration: Calibration | None
+    files: int
+    world: int
+    ranks: tuple[RankCount, ...]
+
+    @property
+    def coded_bytes(self) -> int:
+        """Return the bytes multicast, each packet once, padding and headers included."""
+        return sum(count.traffic.sent_payload + count.traffic.sent_header for count in self.ranks)
+
+    @property
+    def header_bytes(self) -> int:
+        """Return the bytes of packet headers within the coded bytes."""
+        return sum(count.traffic.sent_header for count in self.ranks)
+
+    @property
+    def padding_bytes(self) -> int:
+        """Return the coded bytes that are there only because a packet's members differ in length."""
+        return round(sum(count.traffic.sent_payload - count.traffic.sent_even for count in self.ranks))
+
+    @property
+    def delivered_bytes(self) -> int:
+        """Return the wire bytes of this transport: each packet once for every receiver."""
+        return sum(count.traffic.received for count in self.ranks)
+
+    @property
+    def intermediate_bytes(self) -> int:
+        """Return QNT in bytes."""
+        return intermediate_bytes(self.ranks)
+
+    @property
+    def load(self) -> float:
+        """Return the measured communication load: coded bytes over QNT."""
+        return self.coded_bytes / self.intermediate_bytes if self.intermediate_bytes else 0.0
+
+    def slowest(self, stage: str) -> float:
+        """Return the longest time that a rank spent in a stage, in seconds."""
+        return max(sum(part.seconds for part in count.stages if part.name == stage) for count in self.ranks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready: bytes and seconds as numbers, exact fractions as strings."""
+        chosen = self.decision.chosen
+        return {
+            "format": "coded-mr-run/1",
+            "job_id": self.job_id,
+            "job": self.job,
+            "output": self.output,
+            "plan": self._plan_numbers(),
+            "costs": dict(
+                zip(("c_m", "c_s", "c_r"), map(float, dataclasses.astuple(chosen.costs)), strict=True)
+            ),
+            "calibration": dataclasses.asdict(self.calibration) if self.calibration else None,
+            "predicted": {
+                "load": str(self.verification.load),
+                "peak": str(self.verification.peak),
+                "map_seconds": float(chosen.t_map),
+                "shuffle_seconds": float(chosen.t_shuffle),
+                "reduce_seconds": float(chosen.t_reduce),
+            },
+            "measured": {
+                "load": self.load,
+                "map_seconds": self.slowest("map"),
+                "shuffle_seconds": self.slowest("shuffle"),
+                "reduce_seconds": self.slowest("reduce"),
+                "coded_bytes": self.coded_bytes,
+                "header_bytes": self.header_bytes,
+                "padding_bytes": self.padding_bytes,
+                "wire_bytes": self.delivered_bytes,
+                "intermediate_bytes": self.intermediate_bytes,
+            },
+            "counts": self._counts(),
+            "ranks": [self._rank(count) for count in self.ranks],
+        }
+
+    def success(self) -> dict[str, Any]:
+        """Return what `_SUCCESS` says: the plan, the counts, and each part's size and checksum."""
+        parts = [part for count in self.ranks for part in count.parts.values()]
+        return {
+            "format": "coded-mr-success/1",
+            "job_id": self.job_id,
+            "job": self.job,
+            "plan": self._plan_numbers(),
+            "counts": self._counts(),
+            "parts": [dataclasses.asdict(part) for part in sorted(parts, key=lambda part: part.name)],
+        }
+
+    def summary(self) -> str:
+        """Return what a person wants to know first: where the result is, the plan, predicted and measured."""
+        counts = self._counts()
+        rows = [
+            f"result    {self.output} ({counted(self.plan.partitions, 'part')}, "
+            f"{counted(counts['records_out'], 'record')})",
+            f"plan      {self.plan.describe()}",
+            *(f"          {reason}" for reason in self.decision.reasons),
+            f"input     {counted(counts['files'], 'file')}, {bytes_text(counts['bytes_in'])}, "
+            f"{counted(counts['records_mapped'], 'record')} mapped",
+            f"load      predicted {float(self.verification.load):.4f}, measured {self.load:.4f}: "
+            f"{bytes_text(self.coded_bytes)} coded of {bytes_text(self.intermediate_bytes)} "
+            f"(padding {bytes_text(self.padding_bytes)}, headers {bytes_text(self.header_bytes)})",
+            "seconds   predicted "
+            + ", ".join(f"{name} {float(value):.3f}" for name, value in self._predicted_times())
+            + "; measured "
+            + ", ".join(f"{name} {self.slowest(name):.3f}" for name in ("map", "shuffle", "reduce")),
+        ]
+        return "\n".join(rows)
+
+    def _predicted_times(self) -> list[tuple[str, Any]]:
+        chosen = self.decision.chosen
+        return [("map", chosen.t_map), ("shuffle", chosen.t_shuffle), ("reduce", chosen.t_reduce)]
+
+    def _plan_numbers(self) -> dict[str, Any]:
+        optimum = self.decision.optimum
+        return {
+            "scheme": self.plan.scheme,
+            "partitions": self.plan.partitions,
+            "solvers": len(self.plan.solvers),
+            "helpers": len(self.plan.helpers),
+            "spares": self.world - self.plan.ranks,
+            "r": str(self.verification.computation_load),
+            "batches": len(self.plan.batches),
+            "packets": len(self.plan.packets),
+            "groups": len(self.plan.groups),
+            "r_star": str(optimum.r_star),
+            "k_star": optimum.k_star,
+            "reasons": list(self.decision.reasons),
+        }
+
+    def _counts(self) -> dict[str, int]:
+        ranks = self.ranks
+        return {
+            "files": self.files,
+            "bytes_in": input_bytes(ranks),
+            "records_mapped": sum(count.spoken_records for count in ranks),
+            "pairs_shuffled": sum(part.pairs for count in ranks for part in count.mapped.values()),
+            "intermediate_bytes": self.intermediate_bytes,
+            "groups_reduced": sum(count.groups_reduced for count in ranks),
+            "records_out": sum(count.records_out for count in ranks),
+            "bytes_out": sum(part.bytes for count in ranks for part in count.parts.values()),
+        }
+
+    def _rank(self, count: RankCount) -> dict[str, Any]:
+        return {
+            "rank": count.rank,
+            "host": count.host,
+            "role": self._role(count.rank),
+            "files": count.files,
+            "bytes_in": count.bytes_in,
+            "records_mapped": count.records,
+            "records_out": count.records_out,
+            "peak_bytes": count.peak_bytes,
+            "traffic": dataclasses.asdict(count.traffic),
+            "stages": [dataclasses.asdict(stage) for stage in count.stages],
+        }
+
+    def _role(self, rank: int) -> str:
+        if rank in self.plan.solvers:
+            return "solver"
+        return "helper" if rank in self.plan.helpers else "spare"

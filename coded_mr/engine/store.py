@@ -1,0 +1,98 @@
+"""What a rank keeps of what it mapped and received: the only place that holds intermediate values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coded_mr.engine.packet import Bytes, Value
+from coded_mr.plan.model import Packet, Plan
+
+__all__ = ["Store", "uses"]
+
+Key = tuple[int, int]  # (partition, batch)
+
+
+def uses(plan: Plan, rank: int) -> Counter[Key]:
+    """Count how often a rank needs each intermediate value V[q, batch] that it maps.
+
+    Once for its own reduce, once for each packet it encodes, and once for each packet it decodes in which
+    the value is side information. What is not counted need not be kept.
+    """
+    needed: Counter[Key] = Counter((q, batch) for batch in plan.batches_of[rank] for q in plan.reduces[rank])
+    for packet in plan.packets:
+        if packet.sender == rank or any(term.receiver == rank for term in packet.terms):
+            needed.update(
+                (q, term.batch)
+                for term in packet.terms
+                if term.receiver != rank
+                for q in plan.reduces[term.receiver]
+            )
+    return needed
+
+
+@dataclass
+class _Held:
+    value: Value
+    uses: int
+
+
+class Store:
+    """Hold intermediate values until their last use.
+
+    `bytes` is what is held now, `peak_bytes` the most that was held at once.
+    """
+
+    def __init__(self, plan: Plan, rank: int) -> None:
+        """Start empty, knowing from the plan what this rank will need."""
+        self._plan = plan
+        self._needed = uses(plan, rank)
+        self._held: dict[Key, _Held] = {}
+        self.bytes = 0
+        self.peak_bytes = 0
+
+    def __repr__(self) -> str:
+        """Return how much is held."""
+        return f"Store({len(self._held)} values, {self.bytes} bytes)"
+
+    def put_mapped(self, batch: int, values: Sequence[Bytes]) -> None:
+        """Keep what is needed of the values that mapping a batch yielded, one for each partition."""
+        for q, data in enumerate(values):
+            if count := self._needed[q, batch]:
+                self._put((q, batch), Value.of(data), count)
+
+    def put_received(self, partition: int, batch: int, value: Value) -> None:
+        """Keep a decoded value for the reduce."""
+        self._put((partition, batch), value, 1)
+
+    def member(self, packet: Packet, index: int) -> list[Value]:
+        """Return the values of one term of a packet, in the order of its receiver's partitions."""
+        receiver, batch = packet.terms[index]
+        return [self._held[q, batch].value for q in self._plan.reduces[receiver]]
+
+    def release_member(self, packet: Packet, index: int) -> None:
+        """Count one use of a term's values; drop each after its last."""
+        receiver, batch = packet.terms[index]
+        for q in self._plan.reduces[receiver]:
+            self._release((q, batch))
+
+    def take_partition(self, partition: int) -> list[Value]:
+        """Return a partition's values in the order of the batches, and let go of them."""
+        keys = [(partition, batch) for batch in range(len(self._plan.batches))]
+        values = [self._held[key].value for key in keys]
+        for key in keys:
+            self._release(key)
+        return values
+
+    def _put(self, key: Key, value: Value, count: int) -> None:
+        self._held[key] = _Held(value, count)
+        self.bytes += value.size
+        self.peak_bytes = max(self.peak_bytes, self.bytes)
+
+    def _release(self, key: Key) -> None:
+        held = self._held[key]
+        held.uses -= 1
+        if not held.uses:
+            del self._held[key]
+            self.bytes -= held.value.size

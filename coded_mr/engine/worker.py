@@ -1,0 +1,47 @@
+"""One thread for the user's code, so that MPI progresses on the main thread meanwhile."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import TypeVar
+
+from mpi4py import MPI
+
+__all__ = ["Worker"]
+
+T = TypeVar("T")
+
+# How often the main thread looks after MPI while the worker computes, in seconds.
+_PROGRESS_INTERVAL = 0.002
+
+
+class Worker:
+    """Run calls one after the other in one daemon thread, which never keeps a failed rank alive.
+
+    All user code of a rank runs in it: a job may hold what belongs to one thread.
+    """
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        """Start the thread; `comm` is what the caller's waiting makes progress on."""
+        self._comm = comm
+        self._calls: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="coded-mr-worker", daemon=True).start()
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Run the call in the thread and return its result, or raise what it raised."""
+        done: Future[T] = Future()
+        self._calls.put((call, done))  # type: ignore[arg-type]
+        while not wait([done], timeout=_PROGRESS_INTERVAL).done:
+            self._comm.Iprobe()
+        return done.result()
+
+    def _serve(self) -> None:
+        while True:
+            call, done = self._calls.get()
+            try:
+                done.set_result(call())
+            except BaseException as error:  # handed to the caller, who raises it
+                done.set_exception(error)

@@ -1,0 +1,35 @@
+"""Epochs: stretches of the schedule in which few enough communicators live."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coded_mr.engine.epochs import epochs
+from coded_mr.plan.schemes import solver_helper, uncoded
+
+
+@given(st.integers(2, 7), st.integers(1, 6), st.data())
+def test_no_rank_is_in_more_groups_than_allowed(partitions, max_live, data):
+    r = data.draw(st.integers(0, partitions - 1))
+    plan = solver_helper(partitions, partitions, r, data.draw(st.integers(1, 3)))
+    cuts = epochs(plan.packets, max_live)
+    assert [cut.start for cut in cuts] == [0, *(cut.stop for cut in cuts[:-1])]
+    assert cuts[-1].stop == len(plan.packets)
+    for cut in cuts:
+        packets = plan.packets[cut.start : cut.stop]
+        assert list(cut.groups) == list(dict.fromkeys(p.group for p in packets if len(p.terms) > 1))
+        assert (
+            max(Counter(member for group in cut.groups for member in group).values(), default=0) <= max_live
+        )
+
+
+def test_few_groups_live_in_one_epoch():
+    assert len(epochs(solver_helper(5, 5, 2, 3).packets)) == 1
+
+
+def test_single_receivers_need_no_group():
+    (only,) = epochs(uncoded(4, 4).packets, 1)
+    assert only.groups == ()
