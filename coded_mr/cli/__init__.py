@@ -1,0 +1,99 @@
+"""The command line: one function a command, imported when the command is used."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import coded_mr
+from coded_mr.errors import CodedMRError, UsageError
+from coded_mr.launch.world import announced
+
+__all__ = ["Parser", "main"]
+
+# Rank 0 gets this long to report what all ranks see, before a rank that fails alone speaks for itself.
+_RANK_0_SECONDS = 2.0
+
+_COMMANDS = {
+    "run": "run a job on files",
+    "plan": "show the optimal number of servers and the computation load, without MPI",
+    "generate": "write the input of a benchmark",
+    "validate": "check the output of a benchmark",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """Parse arguments; report a mistake as UsageError instead of exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError with the usage line."""
+        raise UsageError(
+            f"{message}\n{self.format_usage().rstrip()}\n`{self.prog} --help` explains the options"
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except CodedMRError as error:
+        return _report(error)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone, as `| head` does: nothing more to say, and nothing to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in _COMMANDS:
+        _top().parse_args(arguments)
+    command = importlib.import_module(f"coded_mr.cli.{arguments[0]}")
+    status: int = command.main(arguments[1:])
+    return status
+
+
+def _top() -> Parser:
+    listing = "\n".join(f"  {name:10}{text}" for name, text in _COMMANDS.items())
+    parser = Parser(
+        prog="coded-mr",
+        description=f"{coded_mr.__doc__}\n\ncommands:\n{listing}",
+        epilog="`coded-mr COMMAND --help` explains a command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"coded-mr {coded_mr.__version__}")
+    parser.add_argument("command", choices=_COMMANDS, metavar="COMMAND ...", help=argparse.SUPPRESS)
+    return parser
+
+
+def _report(error: CodedMRError) -> int:
+    world = announced(os.environ)
+    if world is not None and world.rank > 0:
+        time.sleep(_RANK_0_SECONDS)
+    print(_explain(error), file=sys.stderr, flush=True)
+    return error.exit_status
+
+
+def _explain(error: CodedMRError) -> str:
+    """Return the message, behind the user's own traceback where user code is the cause."""
+    import traceback
+
+    text = f"coded-mr: {error}"
+    cause = error.__cause__
+    if cause is None or isinstance(cause, (OSError, SyntaxError, CodedMRError)) or not cause.__traceback__:
+        return text
+    own = str(Path(coded_mr.__file__).parent)
+    shown = traceback.TracebackException.from_exception(cause)
+    frames = [f for f in shown.stack if not f.filename.startswith((own, "<frozen"))]
+    if not frames:
+        return text
+    shown.stack = traceback.StackSummary.from_list(frames)
+    return "".join(shown.format()) + text

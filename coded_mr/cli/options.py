@@ -1,0 +1,83 @@
+"""Options that several commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from coded_mr.errors import OutputError, UsageError
+from coded_mr.plan.planner import SCHEMES, Request
+from coded_mr.theory.costs import Costs
+
+__all__ = ["add_planning", "check_json", "costs_of", "request_of", "write_json"]
+
+
+def add_planning(parser: argparse.ArgumentParser) -> None:
+    """Add what the planner can be told."""
+    group = parser.add_argument_group("plan")
+    group.add_argument("-n", "--ranks", type=int, metavar="RANKS", help="MPI ranks to use")
+    group.add_argument(
+        "-p", "--partitions", type=int, metavar="Q", help="output partitions Q, reduced by one solver each"
+    )
+    group.add_argument(
+        "-r", "--load", type=int, metavar="LOAD", help="computation load: solvers that map a file"
+    )
+    group.add_argument("--helpers", type=int, metavar="H", help="ranks that only map and send")
+    group.add_argument("--scheme", choices=SCHEMES, help="how the shuffle is coded")
+    group.add_argument(
+        "--costs",
+        metavar="cm,cs,cr",
+        help="seconds to map everything on one server, to send all intermediate values once, to reduce one "
+        "partition: integers, decimals or fractions",
+    )
+
+
+def costs_of(options: argparse.Namespace) -> Costs | None:
+    """Return the costs given, exactly; None when there are none."""
+    return None if options.costs is None else Costs.parse(options.costs)
+
+
+def request_of(options: argparse.Namespace, *, partitions: int, ranks: int | None) -> Request:
+    """Return what the planner is asked, with these numbers where the options leave them open."""
+    return Request(
+        partitions=options.partitions if options.partitions is not None else partitions,
+        ranks=ranks,
+        r=options.load,
+        helpers=options.helpers,
+        scheme=options.scheme,
+    )
+
+
+def check_json(path: str | None) -> None:
+    """Refuse, before any work, a JSON file that could not be written; raises OutputError."""
+    if path in (None, "-"):
+        return
+    assert path is not None
+    target = Path(path)
+    if target.is_dir():
+        raise OutputError(f"--json {path} is a directory: name a file")
+    if not target.absolute().parent.is_dir():
+        raise OutputError(
+            f"--json {path}: the directory {target.absolute().parent} does not exist; create it first"
+        )
+    if not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
+        raise OutputError(f"--json {path} is not writable: choose another file")
+
+
+def write_json(path: str, document: object) -> None:
+    """Write a document whole or not at all; "-" is standard output. Raises UsageError."""
+    text = json.dumps(document, indent=1)
+    if path == "-":
+        print(text, file=sys.stdout, flush=True)
+        return
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text + "\n")
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise UsageError(f"cannot write --json {path}: {error.strerror}; choose another file") from error

@@ -1,0 +1,199 @@
+"""`coded-mr plan`: the optimum of the theory, a table over r, and the plan for the ranks at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from coded_mr.cli import Parser
+from coded_mr.cli.options import add_planning, check_json, costs_of, request_of, write_json
+from coded_mr.errors import UsageError
+from coded_mr.plan.planner import Candidate, Decision, decide
+from coded_mr.text import counted
+from coded_mr.theory.allocation import (
+    Allocation,
+    Row,
+    Uncoded,
+    parallel,
+    rows,
+    sequential,
+    uncoded_parallel,
+    uncoded_sequential,
+)
+from coded_mr.theory.costs import Costs
+
+__all__ = ["main"]
+
+# A longer table is cut to this many rows around the optimum.
+_ROWS = 25
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit status."""
+    parser = Parser(prog="coded-mr plan", description="Show the optimal use of servers for given costs.")
+    add_planning(parser)
+    parser.add_argument(
+        "--implementation",
+        choices=("sequential", "parallel"),
+        default="sequential",
+        help="map and shuffle one after the other (Theorem 1) or at the same time (Theorem 2)",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write one JSON object to FILE, or to standard output: -"
+    )
+    options = parser.parse_args(list(arguments))
+    costs = costs_of(options)
+    if options.partitions is None or costs is None:
+        raise UsageError("plan needs -p Q and --costs cm,cs,cr, such as `coded-mr plan -p 3 --costs 1,2,1`")
+    check_json(options.json)
+    asked = (options.ranks, options.load, options.helpers, options.scheme)
+    decision = None
+    if any(value is not None for value in asked):
+        if options.implementation == "parallel":
+            raise UsageError(
+                "plans for given ranks are of the sequential implementation: leave --implementation out"
+            )
+        decision = decide(request_of(options, partitions=1, ranks=options.ranks), costs)
+    Q = options.partitions
+    optimum, uncoded = _optimum(Q, costs, options.implementation)
+    if options.json is not None:
+        write_json(options.json, _document(optimum, uncoded, decision))
+    if options.json != "-":
+        print(_text(optimum, uncoded, decision))
+    return 0
+
+
+def _optimum(Q: int, costs: Costs, implementation: str) -> tuple[Allocation, Uncoded]:
+    if implementation == "parallel":
+        return parallel(Q, costs), uncoded_parallel(Q, costs)
+    return sequential(Q, costs), uncoded_sequential(Q, costs)
+
+
+def _document(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> dict[str, Any]:
+    whole = optimum.implementation == "sequential"
+    return {
+        "format": "coded-mr-optimum/1",
+        "implementation": optimum.implementation,
+        "partitions": optimum.Q,
+        "costs": {
+            "c_m": str(optimum.costs.map),
+            "c_s": str(optimum.costs.shuffle),
+            "c_r": str(optimum.costs.reduce),
+        },
+        "r_star": int(optimum.r_star) if whole else str(optimum.r_star),
+        "k_star": optimum.k_star,
+        "t_star": str(optimum.t_star),
+        "helpers": optimum.helpers,
+        "alpha": str(optimum.alpha),
+        "peak": str(optimum.peak),
+        "load": str(optimum.load),
+        "uncoded": {"r": str(uncoded.r), "k": uncoded.k, "t": str(uncoded.t)},
+        "rows": [_row(row) for row in _shown_rows(optimum)],
+        "chosen": None
+        if decision is None
+        else _chosen(decision.chosen) | {"reasons": list(decision.reasons)},
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "r": row.r,
+        "peak": str(row.p),
+        "load": str(row.L),
+        "helpers": row.helpers,
+        "k": row.K,
+        "t_map": str(row.t_map),
+        "t_shuffle": str(row.t_shuffle),
+        "t_reduce": str(row.t_reduce),
+        "t": str(row.total),
+    }
+
+
+def _chosen(plan: Candidate) -> dict[str, Any]:
+    return {
+        "scheme": plan.scheme,
+        "ranks": plan.ranks,
+        "solvers": plan.solvers,
+        "helpers": plan.helpers,
+        "r": str(plan.r),
+        "peak": str(plan.peak),
+        "load": str(plan.load),
+        "packets": plan.packets,
+        "t_map": str(plan.t_map),
+        "t_shuffle": str(plan.t_shuffle),
+        "t_reduce": str(plan.t_reduce),
+        "t": str(plan.total),
+    }
+
+
+def _shown_rows(optimum: Allocation) -> list[Row]:
+    """Return the rows of the table, or those around the optimum when there are many."""
+    Q = optimum.Q
+    if Q >= 10_000:
+        return []
+    table = rows(Q, optimum.costs, optimum.implementation)
+    start = min(max(optimum.r_plus - _ROWS // 2, 0), max(len(table) - _ROWS, 0))
+    return list(table[start : start + _ROWS])
+
+
+def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> str:
+    Q, costs = optimum.Q, optimum.costs
+    number = {"sequential": 1, "parallel": 2}[optimum.implementation]
+    helpers = (
+        "only approached, by ever more helpers"
+        if optimum.k_star is None
+        else (f"{Q} solvers and {optimum.helpers} helpers")
+    )
+    lines = [
+        f"Q = {Q} partitions; c_m = {costs.map}, c_s = {costs.shuffle}, c_r = {costs.reduce}; "
+        f"{optimum.implementation} implementation (Theorem {number})",
+        f"  r* = {optimum.r_star}: {_mixture(optimum)}",
+        f"  K* = {'none' if optimum.k_star is None else optimum.k_star}: {helpers}",
+        f"  T* = {_exact(optimum.t_star)}; uncoded {_exact(uncoded.t)}, "
+        f"{float(uncoded.t / optimum.t_star):.2f} times as long",
+        "",
+        *_table(optimum),
+    ]
+    if decision is not None:
+        chosen = decision.chosen
+        lines += ["", f"with {counted(chosen.ranks, 'rank')}: T = {_exact(chosen.total)}"]
+        lines += [f"  {reason}" for reason in decision.reasons]
+    return "\n".join(lines)
+
+
+def _mixture(optimum: Allocation) -> str:
+    if optimum.alpha == 1:
+        return f"each file is mapped by {optimum.r_plus} solvers"
+    return (
+        f"{optimum.alpha} of the files are mapped by {optimum.r_plus} solvers, "
+        f"{1 - optimum.alpha} by {optimum.r_minus}"
+    )
+
+
+def _table(optimum: Allocation) -> list[str]:
+    heading = (
+        f"  {'r':>4} {'p':>10} {'L':>10} {'helpers':>8} {'K':>6} {'map':>11} {'shuffle':>11} {'total':>11}"
+    )
+    lines = [heading]
+    for row in _shown_rows(optimum):
+        helpers, ranks = ("-", "-") if row.K is None else (row.helpers, row.K)
+        mark = "*" if row.r in (optimum.r_plus, optimum.r_minus) and _is_part(optimum, row.r) else " "
+        lines.append(
+            f"{mark} {row.r:>4} {row.p!s:>10} {row.L!s:>10} {helpers:>8} {ranks:>6} "
+            f"{_short(row.t_map):>11} {_short(row.t_shuffle):>11} {_short(row.total):>11}"
+        )
+    return lines if len(lines) > 1 else ["  (no table for so many partitions)"]
+
+
+def _is_part(optimum: Allocation, r: int) -> bool:
+    return any(r == degree for degree, _ in optimum.parts)
+
+
+def _short(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) <= 9 else f"{float(value):.6g}"
+
+
+def _exact(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
