@@ -69,6 +69,16 @@ class KeyTypeError(CodedMRError):
 class NondeterministicMapError(CodedMRError):
     """Name the file that two ranks mapped to different bytes."""
 
+    @classmethod
+    def between(cls, first: int, second: int, files: str) -> NondeterministicMapError:
+        """Return the error for two ranks and what they mapped."""
+        return cls(
+            f"ranks {first} and {second} mapped {files} and got different bytes: the map is not "
+            "deterministic, or the ranks do not see the same data. A map may depend on its file and the job's"
+            " parameters only: no time, no random numbers without a fixed seed, no order of a set among the "
+            "values of one key"
+        )
+
 
 class PacketError(CodedMRError):
     """Say which coded packet arrived damaged."""

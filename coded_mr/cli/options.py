@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from coded_mr.errors import OutputError, UsageError
@@ -18,14 +19,19 @@ __all__ = ["add_planning", "check_json", "costs_of", "request_of", "write_json"]
 def add_planning(parser: argparse.ArgumentParser) -> None:
     """Add what the planner can be told."""
     group = parser.add_argument_group("plan")
-    group.add_argument("-n", "--ranks", type=int, metavar="RANKS", help="MPI ranks to use")
+    positive, natural = _at_least(1), _at_least(0)
+    group.add_argument("-n", "--ranks", type=positive, metavar="RANKS", help="MPI ranks to use")
     group.add_argument(
-        "-p", "--partitions", type=int, metavar="Q", help="output partitions Q, reduced by one solver each"
+        "-p",
+        "--partitions",
+        type=positive,
+        metavar="Q",
+        help="output partitions Q, reduced by one solver each",
     )
     group.add_argument(
-        "-r", "--load", type=int, metavar="LOAD", help="computation load: solvers that map a file"
+        "-r", "--load", type=natural, metavar="LOAD", help="computation load: solvers that map a file"
     )
-    group.add_argument("--helpers", type=int, metavar="H", help="ranks that only map and send")
+    group.add_argument("--helpers", type=natural, metavar="H", help="ranks that only map and send")
     group.add_argument("--scheme", choices=SCHEMES, help="how the shuffle is coded")
     group.add_argument(
         "--costs",
@@ -33,6 +39,18 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help="seconds to map everything on one server, to send all intermediate values once, to reduce one "
         "partition: integers, decimals or fractions",
     )
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """Return the conversion of an option that is a whole number from some least one."""
+
+    def whole(text: str) -> int:
+        number = int(text) if text.isascii() and text.lstrip("-").isdigit() else None
+        if number is None or number < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
+        return number
+
+    return whole
 
 
 def costs_of(options: argparse.Namespace) -> Costs | None:

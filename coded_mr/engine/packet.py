@@ -36,7 +36,7 @@ ENTRY_BYTES = 9
 _LENGTH_BYTES = 5
 
 # Several operands are combined block by block, so that the running XOR stays in a core's own cache.
-_BLOCK = 64 << 10
+_BLOCK = 128 << 10
 
 
 @dataclass(frozen=True)
@@ -93,60 +93,35 @@ def encode(members: Sequence[Sequence[Bytes]], out: Array) -> None:
     A member is a sequence of byte strings, joined. This is addition over F_{2^T} of the paper, for any T
     that divides the length: GF(2^8) and GF(2^16) add by XOR.
     """
-    pieces = sorted(map(_pieces, members), key=_length, reverse=True)
-    for start in range(0, out.size, _BLOCK):
-        block = out[start : start + _BLOCK]
-        _copy_first(pieces, start, block)
+    whole = sorted(map(_joined, members), key=len, reverse=True)
+    first = whole[0]
+    # The two longest go into `out` in one pass that reads both; where only one reaches, it is copied.
+    common = len(whole[1]) if len(whole) > 1 else 0
+    for start in range(0, common, _BLOCK):
+        stop = min(start + _BLOCK, common)
+        np.bitwise_xor(first[start:stop], whole[1][start:stop], out=out[start:stop])
+        _xor_into(out, start, stop, whole[2:])
+    out[common:] = first[common:]
 
 
 def decode(payload: Array, known: Sequence[Sequence[Bytes]]) -> None:
     """Strip the known members from a payload, in place: what stays is the receiver's own member, padded."""
-    pieces = list(map(_pieces, known))
+    whole = list(map(_joined, known))
     for start in range(0, payload.size, _BLOCK):
-        block = payload[start : start + _BLOCK]
-        for member in pieces:
-            _xor_into(block, start, member)
+        _xor_into(payload, start, min(start + _BLOCK, payload.size), whole)
 
 
-def _pieces(member: Sequence[Bytes]) -> list[tuple[int, Array]]:
-    """Return (offset, array) of a member's parts that are not empty."""
-    placed, offset = [], 0
-    for part in member:
-        array = np.frombuffer(part, dtype=np.uint8)
-        if array.size:
-            placed.append((offset, array))
-            offset += array.size
-    return placed
+def _joined(member: Sequence[Bytes]) -> Array:
+    """Return a member as one array; a bundle of several values is copied together."""
+    return np.frombuffer(member[0] if len(member) == 1 else b"".join(member), dtype=np.uint8)
 
 
-def _length(pieces: list[tuple[int, Array]]) -> int:
-    return pieces[-1][0] + pieces[-1][1].size if pieces else 0
-
-
-def _overlap(start: int, size: int, offset: int, length: int) -> tuple[int, int]:
-    """Return the part of [start, start + size) that [offset, offset + length) covers, from `start`."""
-    return max(offset - start, 0), min(offset + length - start, size)
-
-
-def _copy_first(pieces: list[list[tuple[int, Array]]], start: int, block: Array) -> None:
-    first, *others = pieces
-    if others and len(first) == len(others[0]) == 1 and _length(others[0]) >= start + block.size:
-        # Two whole operands: one pass that reads both and writes once, instead of a copy and an update.
-        stop = start + block.size
-        np.bitwise_xor(first[0][1][start:stop], others[0][0][1][start:stop], out=block)
-        others = others[1:]
-    else:
-        for offset, array in first:
-            low, high = _overlap(start, block.size, offset, array.size)
-            if low < high:
-                block[low:high] = array[start + low - offset : start + high - offset]
-    for member in others:
-        _xor_into(block, start, member)
-
-
-def _xor_into(block: Array, start: int, member: list[tuple[int, Array]]) -> None:
-    for offset, array in member:
-        low, high = _overlap(start, block.size, offset, array.size)
-        if low < high:
-            part = block[low:high]
-            np.bitwise_xor(part, array[start + low - offset : start + high - offset], out=part)
+def _xor_into(target: Array, start: int, stop: int, members: Sequence[Array]) -> None:
+    """XOR the members' bytes [start, stop) into the target's; a member may end before."""
+    block = target[start:stop]
+    for member in members:
+        part = member[start:stop]
+        if part.size == block.size:
+            np.bitwise_xor(block, part, out=block)
+        elif part.size:
+            np.bitwise_xor(block[: part.size], part, out=block[: part.size])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import socket
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
@@ -14,12 +17,14 @@ from mpi4py import MPI
 from coded_mr.engine import conservation
 from coded_mr.engine.calibration import Calibration, bytes_per_second, measure_job
 from coded_mr.engine.conservation import PartitionCount, RankCount
+from coded_mr.engine.packet import Value, pack_header
 from coded_mr.engine.run_report import RunReport
 from coded_mr.engine.shuffle import Limits, Shuffle
 from coded_mr.engine.store import Store
 from coded_mr.engine.timeline import Timeline
 from coded_mr.engine.waiting import barrier, broadcast, gather, scatter
 from coded_mr.engine.worker import Worker
+from coded_mr.errors import NondeterministicMapError
 from coded_mr.io.inputs import InputFile, Source, assign, discover, split
 from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob
@@ -27,9 +32,12 @@ from coded_mr.kernels import Kernel, kernel_for
 from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision, Request, decide
 from coded_mr.plan.verify import Verification, verify
+from coded_mr.text import bytes_text, counted
 from coded_mr.theory.costs import Costs
 
 __all__ = ["Order", "run_order"]
+
+_LOG = logging.getLogger("coded_mr")
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,8 @@ class _Run:
         self._output = OutputDirectory(order.output, order.job_id, overwrite=order.overwrite)
         self._timeline = Timeline()
         self._count = RankCount(self._rank, socket.gethostname())
-        self._sources: list[Source] = []
+        self._sources: list[Source] = []  # on rank 0, as is the next
+        self._dealt: list[list[InputFile]] = []
 
     def execute(self) -> RunReport | None:
         try:
@@ -92,12 +101,12 @@ class _Run:
             raise
 
     def _execute(self) -> RunReport | None:
-        with self._timeline.stage("plan"):
+        with self._stage("plan"):
             planned = self._plan()
             files = self._deal(planned.plan)
         plan = planned.plan
         self._work(plan, files)
-        with self._timeline.stage("commit"):
+        with self._stage("commit"):
             report = self._finish(planned)
             barrier(self._world)
         self._world.Free()
@@ -112,11 +121,12 @@ class _Run:
 
     def _take_part(self, comm: MPI.Intracomm, plan: Plan, files: dict[int, list[InputFile]]) -> None:
         store = Store(plan, self._rank)
-        with self._timeline.stage("map"):
-            self._map(plan, store, files)
-        with self._timeline.stage("wait for maps"):
+        with self._stage("map"):
+            digests = self._map(plan, store, files)
+        with self._stage("wait for maps"):
+            self._agree(comm, plan, digests)
             barrier(comm)
-        with self._timeline.stage("shuffle"):
+        with self._stage("shuffle"):
             shuffle = Shuffle(
                 comm,
                 plan,
@@ -125,10 +135,10 @@ class _Run:
                 blame=lambda batch: self._blame(batch, files[batch]),
             )
             self._count.traffic = shuffle.run()
-        with self._timeline.stage("wait for packets"):
+        with self._stage("wait for packets"):
             barrier(comm)
         self._count.peak_bytes = store.peak_bytes
-        with self._timeline.stage("reduce"):
+        with self._stage("reduce"):
             for q in plan.reduces[self._rank]:
                 self._reduce(q, store)
 
@@ -160,6 +170,9 @@ class _Run:
             request = dataclasses.replace(order.request, ranks=self._world.size)
             decision = decide(request, costs)
             plan = decision.chosen.build()
+            _LOG.info("input: %s, about %s", counted(len(self._sources), "file"), bytes_text(weight))
+            _LOG.info("costs: c_m=%.6g c_s=%.6g c_r=%.6g s", costs.map, costs.shuffle, costs.reduce)
+            _LOG.info("plan: %s", plan.describe())
             return _Planned(plan, verify(plan), decision, calibration)
 
         return broadcast(self._world, settle)
@@ -175,20 +188,23 @@ class _Run:
 
         def hands() -> Sequence[dict[int, list[InputFile]]]:
             files = self._split(len(plan.batches))
-            batches = [
+            self._dealt = [
                 [files[index] for index in indices]
                 for indices in assign(files, [batch.share for batch in plan.batches])
             ]
-            dealt = [{batch: batches[batch] for batch in mine} for mine in plan.batches_of]
+            dealt = [{batch: self._dealt[batch] for batch in mine} for mine in plan.batches_of]
             return dealt + [{}] * (self._world.size - plan.ranks)
 
         return scatter(self._world, hands)
 
-    def _map(self, plan: Plan, store: Store, files: dict[int, list[InputFile]]) -> None:
+    def _map(self, plan: Plan, store: Store, files: dict[int, list[InputFile]]) -> dict[int, int]:
+        """Map this rank's batches, keep what is needed, and return a digest of each batch's values."""
         count = self._count
+        digests = {}
         for batch in plan.batches_of[self._rank]:
             mine = files[batch]
             mapped = self._worker.run(partial(self._kernel.map_batch, mine))
+            values = [Value.of(data) for data in mapped.values]
             count.files += len(mine)
             count.bytes_in += mapped.bytes_in
             count.records += mapped.records_in
@@ -196,11 +212,23 @@ class _Run:
                 count.spoken_files += len(mine)
                 count.spoken_bytes_in += mapped.bytes_in
                 count.spoken_records += mapped.records_in
-                for q, (pairs, value) in enumerate(zip(mapped.pairs, mapped.values, strict=True)):
+                for q, (pairs, value) in enumerate(zip(mapped.pairs, values, strict=True)):
                     part = count.mapped.setdefault(q, PartitionCount())
                     part.pairs += pairs
-                    part.bytes += memoryview(value).nbytes
-            store.put_mapped(batch, mapped.values)
+                    part.bytes += value.size
+            digests[batch] = zlib.crc32(pack_header([value.entry for value in values]))
+            store.put_mapped(batch, values)
+        return digests
+
+    def _agree(self, comm: MPI.Intracomm, plan: Plan, digests: dict[int, int]) -> None:
+        """Compare what the ranks made of each batch: all who mapped it must have got the same bytes."""
+        everyone = gather(comm, digests)
+        for batch, (mappers, _) in enumerate(plan.batches if everyone else ()):
+            for rank in mappers[1:]:
+                assert everyone is not None
+                if everyone[rank][batch] != everyone[mappers[0]][batch]:
+                    blamed = self._blame(batch, self._dealt[batch])
+                    raise NondeterministicMapError.between(mappers[0], rank, blamed)
 
     def _reduce(self, partition: int, store: Store) -> None:
         values = store.take_partition(partition)
@@ -226,6 +254,14 @@ class _Run:
                 return file.name
         shown = ", ".join(file.name for file in files[:5]) + (", ..." if len(files) > 5 else "")
         return f"one of the {len(files)} files of batch {batch} ({shown})"
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Record a stage; rank 0 says when it is over."""
+        with self._timeline.stage(name):
+            yield
+        if self._rank == 0:
+            _LOG.info("%s: %.3f s", name, self._timeline.stages[-1].seconds)
 
     def _finish(self, planned: _Planned) -> RunReport | None:
         self._count.stages = self._timeline.stages

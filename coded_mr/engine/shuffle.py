@@ -132,7 +132,8 @@ class Shuffle:
             if index != own:
                 member = self._store.member(packet, index)
                 if [value.entry for value in member] != entries[index]:
-                    raise NondeterministicMapError(self._mismatch(packet, index))
+                    blamed = self._blame(packet.terms[index].batch)
+                    raise NondeterministicMapError.between(self._world.rank, packet.sender, blamed)
                 known.append([value.data for value in member])
                 self._store.release_member(packet, index)
         decode(payload, known)
@@ -146,20 +147,11 @@ class Shuffle:
             self.traffic.decoded_bytes += length
             start += length
 
-    def _mismatch(self, packet: Packet, index: int) -> str:
-        batch = packet.terms[index].batch
-        return (
-            f"this rank and rank {packet.sender} mapped {self._blame(batch)} and got different bytes: the map "
-            "is not deterministic, or the ranks do not see the same data. A map may depend on its file and the "
-            "job's parameters only: no time, no random numbers without a fixed seed, no order of a set among "
-            "the values of one key"
-        )
-
     def _damage(self, number: int, packet: Packet, partition: int, batch: int) -> str:
         return (
-            f"packet {number} from rank {packet.sender} does not decode to the value of partition {partition}, "
-            f"batch {batch}, that its header announces; the side information is as announced, so the packet "
-            "was damaged on its way or in memory"
+            f"packet {number} from rank {packet.sender} does not decode to the value of partition "
+            f"{partition}, batch {batch}, that its header announces; the side information is as announced, "
+            "so the packet was damaged on its way or in memory"
         )
 
 

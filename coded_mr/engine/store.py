@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coded_mr.engine.packet import Bytes, Value
+from coded_mr.engine.packet import Value
 from coded_mr.plan.model import Packet, Plan
 
 __all__ = ["Store", "uses"]
@@ -56,11 +56,11 @@ class Store:
         """Return how much is held."""
         return f"Store({len(self._held)} values, {self.bytes} bytes)"
 
-    def put_mapped(self, batch: int, values: Sequence[Bytes]) -> None:
+    def put_mapped(self, batch: int, values: Sequence[Value]) -> None:
         """Keep what is needed of the values that mapping a batch yielded, one for each partition."""
-        for q, data in enumerate(values):
+        for q, value in enumerate(values):
             if count := self._needed[q, batch]:
-                self._put((q, batch), Value.of(data), count)
+                self._put((q, batch), value, count)
 
     def put_received(self, partition: int, batch: int, value: Value) -> None:
         """Keep a decoded value for the reduce."""

@@ -197,5 +197,3 @@ class PairsKernel:
             f"{self._name}.{stage} {where} raised {type(error).__name__}: {error}; "
             f"correct {stage}, or let it skip such data"
         ) from error
-
-

@@ -72,7 +72,8 @@ def test_many_partitions_are_instant_and_untabled(capsys):
         (["plan"], "needs -p Q and --costs"),
         (["plan", "-p", "3", "--costs", "1,2"], "three"),
         (["plan", "-p", "3", "--costs", "1,x,1"], "'x'"),
-        (["plan", "-p", "0", "--costs", "1,2,1"], "Q"),
+        (["plan", "-p", "0", "--costs", "1,2,1"], "-p/--partitions: must be a whole number of at least 1"),
+        (["plan", "-p", "two", "--costs", "1,2,1"], "'two'"),
         (["plan", "-p", "3", "--costs", "1,2,1", "--bogus"], "--bogus"),
         (["plan", "-p", "3", "--costs", "1,2,1", "--json", "/no/such/dir/x"], "/no/such/dir"),
         (["plan", "-p", "3", "--costs", "1,2,1", "-n", "4", "--implementation", "parallel"], "sequential"),
@@ -122,7 +123,8 @@ def test_the_version_is_the_packages():
 
 
 def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m coded_mr plan -p 3 --costs 1,2,1 | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    plan = f"{sys.executable} -m coded_mr plan -p 3 --costs 1,2,1"
+    command = f"{plan} | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() in ("0", "141")
     assert "Traceback" not in done.stderr

@@ -12,7 +12,7 @@ from coded_mr.plan.schemes import solver_helper, uncoded
 
 def fill(store: Store, plan, rank: int) -> None:
     for batch in plan.batches_of[rank]:
-        store.put_mapped(batch, [bytes([q, batch]) for q in range(plan.partitions)])
+        store.put_mapped(batch, [Value.of(bytes([q, batch])) for q in range(plan.partitions)])
 
 
 @given(st.integers(1, 5), st.data())
@@ -53,5 +53,5 @@ def test_what_nobody_needs_is_not_kept():
     assert {key for key in uses(plan, 0) if key[1] == 0} == {(0, 0), (2, 0)}
     assert uses(plan, 3)[(0, 0)] == 0
     store = Store(plan, 0)
-    store.put_mapped(0, [b"aa", b"bb", b"cc"])
+    store.put_mapped(0, [Value.of(data) for data in (b"aa", b"bb", b"cc")])
     assert (store.bytes, store.peak_bytes) == (4, 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 
 import pytest
@@ -110,9 +110,7 @@ def test_a_group_rests_while_the_other_helpers_of_a_block_send_elsewhere():
     for number, packet in enumerate(packets):
         uses.setdefault(packet.group, []).append(number)
     assert all(len({packets[n].sender for n in numbers}) == helpers for numbers in uses.values())
-    assert all(
-        b - a >= helpers for numbers in uses.values() for a, b in zip(numbers, numbers[1:], strict=False)
-    )
+    assert all(b - a >= helpers for numbers in uses.values() for a, b in pairwise(numbers))
     assert {packet.sender for packet in packets[:9]} == {9, 10, 11}
 
 

@@ -48,7 +48,7 @@ def shuffled(plan: Plan, held: dict[tuple[int, int], bytes], limits: Limits | No
     world = MPI.COMM_WORLD
     store = Store(plan, world.rank)
     for batch in plan.batches_of[world.rank]:
-        store.put_mapped(batch, [held[q, batch] for q in range(plan.partitions)])
+        store.put_mapped(batch, [Value.of(held[q, batch]) for q in range(plan.partitions)])
     shuffle = Shuffle(world, plan, store, limits=limits)
     shuffle.run()
     return store, shuffle
@@ -84,11 +84,11 @@ def test_a_map_that_differs_between_ranks_is_noticed() -> None:
             held[1, 0] = b"something else"  # solver 0's side information for solver 1
         store = Store(plan, world.rank)
         for batch in plan.batches_of[world.rank]:
-            store.put_mapped(batch, [held[q, batch] for q in range(2)])
+            store.put_mapped(batch, [Value.of(held[q, batch]) for q in range(2)])
         shuffle = Shuffle(comm, plan, store, blame="file {}".format)
         if world.rank == 0:
             with pytest.raises(
-                NondeterministicMapError, match="rank 2 mapped file 0 and got different bytes"
+                NondeterministicMapError, match="ranks 0 and 2 mapped file 0 and got different bytes"
             ):
                 shuffle.run()
         else:
@@ -108,7 +108,7 @@ def test_a_damaged_packet_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         store = Store(plan, world.rank)
         comm = world.Create_group(world.group.Incl([0, 1]))
         for batch in plan.batches_of[world.rank]:
-            store.put_mapped(batch, [held[0, batch]])
+            store.put_mapped(batch, [Value.of(held[0, batch])])
         shuffle = Shuffle(comm, plan, store)
         if world.rank == 0:
             with pytest.raises(PacketError, match="packet 0 from rank 1"):
