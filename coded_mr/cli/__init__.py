@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import coded_mr
-from coded_mr.errors import CodedMRError, UsageError
+from coded_mr.errors import CodedMRError, LaunchError, UsageError
 from coded_mr.launch.world import announced
 
 __all__ = ["Parser", "main"]
@@ -75,10 +75,18 @@ def _top() -> Parser:
 
 
 def _report(error: CodedMRError) -> int:
-    world = announced(os.environ)
+    try:
+        world = announced(os.environ)
+    except LaunchError:
+        world = None
     if world is not None and world.rank > 0:
         time.sleep(_RANK_0_SECONDS)
     print(_explain(error), file=sys.stderr, flush=True)
+    if world is not None and world.size > 1 and not isinstance(error, LaunchError):
+        # The others may be waiting for this rank in MPI_Init, which a plain exit does not end everywhere.
+        from coded_mr.engine.failing import abort_world
+
+        abort_world(error.exit_status)
     return error.exit_status
 
 

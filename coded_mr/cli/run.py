@@ -120,9 +120,6 @@ def _join(options: argparse.Namespace, job: Job | RecordJob) -> int:
     """Run the job as one rank of the world that a launcher started."""
     world_announced = announced(os.environ)
     assert world_announced is not None
-    job_id = os.environ.get(JOB_ID)
-    if job_id is None and world_announced.rank == 0:
-        _check(options)
     os.environ.update(rank_settings(os.environ))
     from mpi4py import MPI
 
@@ -131,13 +128,13 @@ def _join(options: argparse.Namespace, job: Job | RecordJob) -> int:
     world = MPI.COMM_WORLD
     check_world(world_announced, world.size)
     try:
-        _run(options, job, world.rank, job_id)
+        _run(options, job, world.rank)
     except BaseException as error:  # whatever it is, the other ranks must not wait for this one
         abort(world, error)
     return 0
 
 
-def _run(options: argparse.Namespace, job: Job | RecordJob, rank: int, job_id: str | None) -> None:
+def _run(options: argparse.Namespace, job: Job | RecordJob, rank: int) -> None:
     from mpi4py import MPI
 
     from coded_mr.engine.runner import Order, run_order
@@ -156,7 +153,7 @@ def _run(options: argparse.Namespace, job: Job | RecordJob, rank: int, job_id: s
         inputs=tuple(options.inputs),
         output=options.output,
         request=request_of(options, partitions=world.size, ranks=world.size),
-        job_id=job_id or broadcast(world, lambda: uuid.uuid4().hex[:16]),
+        job_id=os.environ.get(JOB_ID) or broadcast(world, lambda: uuid.uuid4().hex[:16]),
         costs=costs_of(options),
         overwrite=options.overwrite,
     )

@@ -106,12 +106,13 @@ def _traffic_problems(plan: Plan, count: RankCount) -> Iterator[str]:
     rank = count.rank
     owned = plan.reduces[rank] if rank < plan.ranks else ()
     sends = sum(packet.sender == rank for packet in plan.packets)
-    receives = sum(rank in packet.group for packet in plan.packets)
+    receives = sum(rank in packet.receivers for packet in plan.packets)
+    values = len(owned) * (len(plan.batches) - len(plan.batches_of[rank])) if owned else 0
     traffic = count.traffic
     for what, due, got in (
         ("packets were due from", sends, traffic.sent_packets),
         ("packets were due to", receives, traffic.received_packets),
-        ("values were due to", receives * len(owned), traffic.decoded_values),
+        ("values were due to", values, traffic.decoded_values),
     ):
         if due != got:
             yield f"{due} {what} rank {rank}, {got} were counted"

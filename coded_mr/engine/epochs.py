@@ -34,7 +34,7 @@ def epochs(packets: Sequence[Packet], max_live: int = MAX_LIVE) -> list[Epoch]:
     live: dict[tuple[int, ...], None] = {}
     count: Counter[int] = Counter()
     for number, packet in enumerate(packets):
-        group = packet.group
+        group = packet.receivers
         if len(group) < 2 or group in live:
             continue
         if any(count[member] >= max_live for member in group):

@@ -14,7 +14,7 @@ from mpi4py import MPI
 import coded_mr
 from coded_mr.errors import CodedMRError, UserCodeError
 
-__all__ = ["abort", "describe"]
+__all__ = ["abort", "abort_world", "describe"]
 
 _PACKAGE = str(Path(coded_mr.__file__).parent)
 
@@ -46,6 +46,13 @@ def abort(comm: MPI.Comm, error: BaseException) -> NoReturn:
         status = error.exit_status if isinstance(error, CodedMRError) else 1
         time.sleep(_FORWARD_SECONDS)
     comm.Abort(status)
+    raise SystemExit(status)
+
+
+def abort_world(status: int) -> NoReturn:
+    """End all ranks that a launcher started, from a rank that has not used MPI yet and has said why."""
+    time.sleep(_FORWARD_SECONDS)
+    MPI.COMM_WORLD.Abort(status)
     raise SystemExit(status)
 
 

@@ -1,9 +1,9 @@
 """Coded packets: the XOR of intermediate values, and the header that makes them checkable.
 
-A packet serves several receivers with one value each. What a receiver is sent of one batch is its *member*
-of the packet: the values V[q, batch] of all partitions q that it reduces, joined in order. The payload is
-the XOR of the members, each padded with zeros to the longest. The header has one entry of 9 bytes for each
-intermediate value: its length (5 bytes) and its CRC-32 (4 bytes), both little-endian.
+A packet combines the *members* that its terms name: the values V[q, batch] of some partitions q, joined in
+order, or a segment of that. The payload is the XOR of the members, each padded with zeros to the longest.
+The header has one entry of 9 bytes for each intermediate value that a term names: its whole length (5 bytes)
+and its CRC-32 (4 bytes), both little-endian.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from coded_mr.plan.model import Packet, Plan
+from coded_mr.plan.model import Packet, Term
 
 __all__ = [
     "ENTRY_BYTES",
+    "Array",
     "Bytes",
     "Value",
     "decode",
     "encode",
     "header_bytes",
+    "joined",
+    "member_of",
     "pack_header",
+    "segment_span",
     "unpack_header",
 ]
 
@@ -62,9 +66,30 @@ class Value:
         return self.size, self.crc
 
 
-def header_bytes(plan: Plan, packet: Packet) -> int:
+def header_bytes(packet: Packet) -> int:
     """Return the size of a packet's header, which every member of the group knows beforehand."""
-    return ENTRY_BYTES * sum(len(plan.reduces[term.receiver]) for term in packet.terms)
+    return ENTRY_BYTES * sum(len(term.partitions) for term in packet.terms)
+
+
+def segment_span(term: Term, length: int) -> tuple[int, int]:
+    """Return where the segment that a term names lies in joined values of this length: [start, stop)."""
+    part = -(-length // term.segments)
+    return min(term.segment * part, length), min((term.segment + 1) * part, length)
+
+
+def member_of(term: Term, values: Sequence[Value]) -> list[Bytes]:
+    """Return a term's member as parts to be joined, from the values of its partitions in order."""
+    if term.segments == 1:
+        return [value.data for value in values]
+    start, stop = segment_span(term, sum(value.size for value in values))
+    parts: list[Bytes] = []
+    offset = 0
+    for value in values:
+        low, high = max(start - offset, 0), min(stop - offset, value.size)
+        if low < high:
+            parts.append(memoryview(value.data)[low:high])
+        offset += value.size
+    return parts or [b""]
 
 
 def pack_header(entries: Sequence[tuple[int, int]]) -> bytes:
@@ -93,7 +118,7 @@ def encode(members: Sequence[Sequence[Bytes]], out: Array) -> None:
     A member is a sequence of byte strings, joined. This is addition over F_{2^T} of the paper, for any T
     that divides the length: GF(2^8) and GF(2^16) add by XOR.
     """
-    whole = sorted(map(_joined, members), key=len, reverse=True)
+    whole = sorted(map(joined, members), key=len, reverse=True)
     first = whole[0]
     # The two longest go into `out` in one pass that reads both; where only one reaches, it is copied.
     common = len(whole[1]) if len(whole) > 1 else 0
@@ -106,13 +131,13 @@ def encode(members: Sequence[Sequence[Bytes]], out: Array) -> None:
 
 def decode(payload: Array, known: Sequence[Sequence[Bytes]]) -> None:
     """Strip the known members from a payload, in place: what stays is the receiver's own member, padded."""
-    whole = list(map(_joined, known))
+    whole = list(map(joined, known))
     for start in range(0, payload.size, _BLOCK):
         _xor_into(payload, start, min(start + _BLOCK, payload.size), whole)
 
 
-def _joined(member: Sequence[Bytes]) -> Array:
-    """Return a member as one array; a bundle of several values is copied together."""
+def joined(member: Sequence[Bytes]) -> Array:
+    """Return a member as one array; several parts are copied together."""
     return np.frombuffer(member[0] if len(member) == 1 else b"".join(member), dtype=np.uint8)
 
 

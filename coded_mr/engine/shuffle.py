@@ -5,25 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from mpi4py import MPI
 
+from coded_mr.engine.combination import combine, solve
 from coded_mr.engine.epochs import MAX_LIVE, Epoch, epochs
 from coded_mr.engine.groups import Groups
 from coded_mr.engine.multicast import GroupTransport
-from coded_mr.engine.packet import Value, decode, encode, header_bytes, pack_header, unpack_header
+from coded_mr.engine.packet import (
+    Array,
+    Value,
+    decode,
+    encode,
+    header_bytes,
+    member_of,
+    pack_header,
+    segment_span,
+    unpack_header,
+)
 from coded_mr.engine.store import Store
 from coded_mr.engine.traffic import Traffic
 from coded_mr.engine.waiting import CHUNK
 from coded_mr.engine.window import Reserve, Steps, Transfer, Window
 from coded_mr.errors import NondeterministicMapError, PacketError
-from coded_mr.plan.model import Packet, Plan
+from coded_mr.plan.model import Packet, Plan, Term
 
 __all__ = ["Limits", "Shuffle"]
 
-Array = npt.NDArray[np.uint8]
+Entries: TypeAlias = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,7 @@ class Shuffle:
         self._limits = limits or Limits()
         self._blame = blame
         self.traffic = Traffic()
+        self._partial: dict[tuple[tuple[int, ...], int], _Partial] = {}
 
     def run(self) -> Traffic:
         """Send and receive every packet of the plan that concerns this rank; collective over its ranks.
@@ -80,80 +92,115 @@ class Shuffle:
             packet = self._plan.packets[number]
             if packet.sender == rank:
                 yield Transfer(self._send(number, packet, transport))
-            elif rank in packet.group:
-                channel = packet.group if len(packet.terms) > 1 else None
+            elif rank in packet.receivers:
+                channel = packet.receivers if len(packet.receivers) > 1 else None
                 yield Transfer(self._receive(number, packet, transport), channel)
 
     def _send(self, number: int, packet: Packet, transport: GroupTransport) -> Steps[None]:
-        members = [self._store.member(packet, index) for index in range(len(packet.terms))]
-        sizes = [sum(value.size for value in member) for member in members]
-        yield Reserve(max(sizes))
+        values = [self._store.values(term) for term in packet.terms]
+        members = [member_of(term, held) for term, held in zip(packet.terms, values, strict=True)]
+        sizes = [sum(memoryview(part).nbytes for part in member) for member in members]
+        yield Reserve(packet.rows * max(sizes))
         started = time.perf_counter()
-        payload = np.empty(max(sizes), dtype=np.uint8)
-        encode([[value.data for value in member] for member in members], payload)
-        header = pack_header([value.entry for member in members for value in member])
-        for index in range(len(members)):
-            self._store.release_member(packet, index)
-        del members
+        payload = np.empty((packet.rows, max(sizes)), dtype=np.uint8)
+        if packet.rows == 1:
+            encode(members, payload[0])
+        else:
+            combine(members, payload)
+        header = pack_header([value.entry for held in values for value in held])
+        for term in packet.terms:
+            self._store.release(term)
+        del values, members
         traffic = self.traffic
         traffic.encode_seconds += time.perf_counter() - started
-        yield from transport.send(number, packet, header, payload)
+        yield from transport.send(number, packet, header, payload.reshape(-1))
         traffic.sent_packets += 1
         traffic.sent_payload += payload.size
         traffic.sent_header += len(header)
-        traffic.sent_even += sum(sizes) / len(sizes)
-        traffic.due += len(sizes) * (payload.size + len(header))
+        traffic.sent_even += packet.rows * sum(sizes) / len(sizes)
+        traffic.due += len(packet.receivers) * (payload.size + len(header))
 
     def _receive(self, number: int, packet: Packet, transport: GroupTransport) -> Steps[None]:
         header, payload = yield from transport.receive(
-            number,
-            packet,
-            header_bytes(self._plan, packet),
-            lambda raw: max(map(_total, self._split(packet, raw))),
+            number, packet, header_bytes(packet), lambda raw: _payload_bytes(packet, _split(packet, raw))
         )
         started = time.perf_counter()
-        self._decode(number, packet, self._split(packet, header), payload)
+        self._decode(number, packet, _split(packet, header), payload)
         traffic = self.traffic
         traffic.received_packets += 1
         traffic.received += payload.size + header.size
         traffic.decode_seconds += time.perf_counter() - started
 
-    def _split(self, packet: Packet, header: Array) -> list[list[tuple[int, int]]]:
-        """Return the header's entries, member by member."""
-        entries = iter(unpack_header(header))
-        return [[next(entries) for _ in self._plan.reduces[term.receiver]] for term in packet.terms]
-
-    def _decode(
-        self, number: int, packet: Packet, entries: list[list[tuple[int, int]]], payload: Array
-    ) -> None:
-        own = packet.group.index(self._world.rank)
+    def _decode(self, number: int, packet: Packet, entries: list[Entries], payload: Array) -> None:
+        lacking = self._plan.lacks(self._world.rank, packet)
         known = []
-        for index in range(len(packet.terms)):
-            if index != own:
-                member = self._store.member(packet, index)
-                if [value.entry for value in member] != entries[index]:
-                    blamed = self._blame(packet.terms[index].batch)
-                    raise NondeterministicMapError.between(self._world.rank, packet.sender, blamed)
-                known.append([value.data for value in member])
-                self._store.release_member(packet, index)
-        decode(payload, known)
-        batch, start = packet.terms[own].batch, 0
-        for q, (length, crc) in zip(self._plan.reduces[self._world.rank], entries[own], strict=True):
-            value = Value.of(payload[start : start + length].data)
+        for index, term in enumerate(packet.terms):
+            if index not in lacking:
+                values = self._store.values(term)
+                if [value.entry for value in values] != entries[index]:
+                    raise self._mismatch(packet, term)
+                known.append((index, member_of(term, values)))
+        if packet.rows == 1:
+            decode(payload, [member for _, member in known])
+            members = [payload]
+        else:
+            members = solve(payload.reshape(packet.rows, -1), known, lacking)
+        for index, term in enumerate(packet.terms):
+            if index not in lacking:
+                self._store.release(term)
+        for index, member in zip(lacking, members, strict=True):
+            self._keep(number, packet, packet.terms[index], entries[index], member)
+
+    def _keep(self, number: int, packet: Packet, term: Term, entries: Entries, member: Array) -> None:
+        """Keep a decoded member; when the last segment of its values is there, check and store them."""
+        total = sum(length for length, _ in entries)
+        if term.segments > 1:
+            key = (term.partitions, term.batch)
+            partial = self._partial.setdefault(key, _Partial(entries, np.empty(total, dtype=np.uint8)))
+            if partial.entries != entries:
+                raise self._mismatch(packet, term)
+            start, stop = segment_span(term, total)
+            partial.joined[start:stop] = member[: stop - start]
+            partial.segments += 1
+            if partial.segments < term.segments:
+                return
+            member = self._partial.pop(key).joined
+        start = 0
+        for q, (length, crc) in zip(term.partitions, entries, strict=True):
+            value = Value.of(member[start : start + length].data)
             if value.crc != crc:
-                raise PacketError(self._damage(number, packet, q, batch))
-            self._store.put_received(q, batch, value)
+                raise PacketError(
+                    f"packet {number} from rank {packet.sender} does not decode to the value of partition {q}, "
+                    f"batch {term.batch}, that its header announces; the side information is as announced, so "
+                    "a packet was damaged on its way or in memory"
+                )
+            self._store.put_received(q, term.batch, value)
             self.traffic.decoded_values += 1
             self.traffic.decoded_bytes += length
             start += length
 
-    def _damage(self, number: int, packet: Packet, partition: int, batch: int) -> str:
-        return (
-            f"packet {number} from rank {packet.sender} does not decode to the value of partition "
-            f"{partition}, batch {batch}, that its header announces; the side information is as announced, "
-            "so the packet was damaged on its way or in memory"
-        )
+    def _mismatch(self, packet: Packet, term: Term) -> NondeterministicMapError:
+        return NondeterministicMapError.between(self._world.rank, packet.sender, self._blame(term.batch))
 
 
-def _total(entries: list[tuple[int, int]]) -> int:
-    return sum(length for length, _ in entries)
+@dataclass
+class _Partial:
+    """Values of which some segments have come."""
+
+    entries: Entries
+    joined: Array
+    segments: int = 0
+
+
+def _split(packet: Packet, header: Array) -> list[Entries]:
+    """Return the header's entries, term by term."""
+    entries = iter(unpack_header(header))
+    return [[next(entries) for _ in term.partitions] for term in packet.terms]
+
+
+def _payload_bytes(packet: Packet, entries: list[Entries]) -> int:
+    spans = [
+        segment_span(term, sum(length for length, _ in own))
+        for term, own in zip(packet.terms, entries, strict=True)
+    ]
+    return packet.rows * max(stop - start for start, stop in spans)

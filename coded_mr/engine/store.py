@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coded_mr.engine.packet import Value
-from coded_mr.plan.model import Packet, Plan
+from coded_mr.plan.model import Plan, Term
 
 __all__ = ["Store", "uses"]
 
@@ -20,15 +20,11 @@ def uses(plan: Plan, rank: int) -> Counter[Key]:
     Once for its own reduce, once for each packet it encodes, and once for each packet it decodes in which
     the value is side information. What is not counted need not be kept.
     """
-    needed: Counter[Key] = Counter((q, batch) for batch in plan.batches_of[rank] for q in plan.reduces[rank])
+    mapped = set(plan.batches_of[rank])
+    needed: Counter[Key] = Counter((q, batch) for batch in mapped for q in plan.reduces[rank])
     for packet in plan.packets:
-        if packet.sender == rank or any(term.receiver == rank for term in packet.terms):
-            needed.update(
-                (q, term.batch)
-                for term in packet.terms
-                if term.receiver != rank
-                for q in plan.reduces[term.receiver]
-            )
+        if packet.sender == rank or rank in packet.receivers:
+            needed.update((q, t.batch) for t in packet.terms if t.batch in mapped for q in t.partitions)
     return needed
 
 
@@ -46,7 +42,7 @@ class Store:
 
     def __init__(self, plan: Plan, rank: int) -> None:
         """Start empty, knowing from the plan what this rank will need."""
-        self._plan = plan
+        self._batches = len(plan.batches)
         self._needed = uses(plan, rank)
         self._held: dict[Key, _Held] = {}
         self.bytes = 0
@@ -66,20 +62,18 @@ class Store:
         """Keep a decoded value for the reduce."""
         self._put((partition, batch), value, 1)
 
-    def member(self, packet: Packet, index: int) -> list[Value]:
-        """Return the values of one term of a packet, in the order of its receiver's partitions."""
-        receiver, batch = packet.terms[index]
-        return [self._held[q, batch].value for q in self._plan.reduces[receiver]]
+    def values(self, term: Term) -> list[Value]:
+        """Return the values that a term names, in the order of its partitions."""
+        return [self._held[q, term.batch].value for q in term.partitions]
 
-    def release_member(self, packet: Packet, index: int) -> None:
+    def release(self, term: Term) -> None:
         """Count one use of a term's values; drop each after its last."""
-        receiver, batch = packet.terms[index]
-        for q in self._plan.reduces[receiver]:
-            self._release((q, batch))
+        for q in term.partitions:
+            self._release((q, term.batch))
 
     def take_partition(self, partition: int) -> list[Value]:
         """Return a partition's values in the order of the batches, and let go of them."""
-        keys = [(partition, batch) for batch in range(len(self._plan.batches))]
+        keys = [(partition, batch) for batch in range(self._batches)]
         values = [self._held[key].value for key in keys]
         for key in keys:
             self._release(key)

@@ -20,13 +20,16 @@ __all__ = ["Batch", "Packet", "Plan", "Term"]
 
 
 class Term(NamedTuple):
-    """Name one intermediate value inside a packet: what `receiver` reduces, of one batch.
+    """Name what a packet combines: V[q, batch] of some partitions q, joined in order, or one segment of it.
 
-    A solver that reduces several partitions W_k receives V[q, batch] for all q in W_k, joined in order.
+    With `segments` = n the joined bytes are cut into n runs of ceil(length / n) bytes, the last ones shorter;
+    `segment` counts them from 0.
     """
 
-    receiver: int
+    partitions: tuple[int, ...]
     batch: int
+    segment: int = 0
+    segments: int = 1
 
 
 class Batch(NamedTuple):
@@ -37,15 +40,17 @@ class Batch(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """Describe one coded packet Y: `sender` multicasts the XOR of the terms to their receivers."""
+    """Describe one coded packet: `sender` multicasts `rows` combinations of the terms to the receivers.
+
+    One row is the XOR of the terms, each padded to the longest (Y_{i,S} of the paper). Several rows are
+    linear combinations over GF(2^8), any `rows` terms of which can be solved for (cascaded CDC).
+    A receiver knows every term whose batch it maps, and lacks at most `rows` terms.
+    """
 
     sender: int
+    receivers: tuple[int, ...]
     terms: tuple[Term, ...]
-
-    @property
-    def group(self) -> tuple[int, ...]:
-        """Return the receivers S, in the order of the terms."""
-        return tuple(term.receiver for term in self.terms)
+    rows: int = 1
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,16 @@ class Plan:
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the multicast groups S of two and more receivers, each once, in order of first use."""
-        return tuple(dict.fromkeys(packet.group for packet in self.packets if len(packet.terms) > 1))
+        return tuple(dict.fromkeys(p.receivers for p in self.packets if len(p.receivers) > 1))
+
+    @cached_property
+    def mapped_by(self) -> tuple[frozenset[int], ...]:
+        """Return, for every batch, the set of ranks that map it."""
+        return tuple(frozenset(batch.mappers) for batch in self.batches)
+
+    def lacks(self, rank: int, packet: Packet) -> list[int]:
+        """Return the indices of the packet's terms that a rank does not know from its own map."""
+        return [i for i, term in enumerate(packet.terms) if rank not in self.mapped_by[term.batch]]
 
     def describe(self) -> str:
         """Return one line for people."""
@@ -102,7 +116,7 @@ class Plan:
         """Return the plan as JSON; shares are exact fractions written as strings."""
         return json.dumps(
             {
-                "format": "coded-mr-plan/1",
+                "format": "coded-mr-plan/2",
                 "scheme": self.scheme,
                 "partitions": self.partitions,
                 "reduces": self.reduces,
@@ -125,8 +139,8 @@ class Plan:
 
     @classmethod
     def _from_document(cls, document: Mapping[str, Any]) -> Plan:
-        if document["format"] != "coded-mr-plan/1":
-            raise PlanError(f"plan format {document['format']!r} is not coded-mr-plan/1")
+        if document["format"] != "coded-mr-plan/2":
+            raise PlanError(f"plan format {document['format']!r} is not coded-mr-plan/2")
         return cls(
             scheme=str(document["scheme"]),
             partitions=int(document["partitions"]),
@@ -135,7 +149,12 @@ class Plan:
                 Batch(tuple(map(int, mappers)), Fraction(share)) for mappers, share in document["batches"]
             ),
             packets=tuple(
-                Packet(int(sender), tuple(Term(int(receiver), int(batch)) for receiver, batch in terms))
-                for sender, terms in document["packets"]
+                Packet(
+                    int(sender),
+                    tuple(map(int, receivers)),
+                    tuple(Term(tuple(map(int, term[0])), *map(int, term[1:])) for term in terms),
+                    int(rows),
+                )
+                for sender, receivers, terms, rows in document["packets"]
             ),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -20,6 +20,7 @@ class Verification:
     `computation_load` r: solvers that map a file, on average. `peak` p: the largest fraction of the input
     that one rank maps. `load` L: bits multicast over QNT, each packet as long as its longest term.
     `helper_peak`: the largest fraction that one helper maps. `most_partitions`: max |W_k|.
+    `traffic`: (receivers, load), the load of the packets with so many receivers; adds up to `load`.
     """
 
     computation_load: Fraction
@@ -27,46 +28,42 @@ class Verification:
     helper_peak: Fraction
     load: Fraction
     most_partitions: int
+    traffic: tuple[tuple[int, Fraction], ...]
 
 
 def verify(plan: Plan) -> Verification:
     """Prove that the plan works for any input and return its loads.
 
-    Raises PlanError naming the first thing that is wrong: a partition that nobody reduces or two do, shares
-    that do not add up to 1, a sender without the values it should encode, a receiver that cannot decode,
-    a value that never arrives or arrives twice.
+    Raises PlanError naming the first thing that is wrong: a partition that nobody reduces, shares that do
+    not add up to 1, a sender without the values it should encode, a receiver that cannot decode, a value
+    that never arrives or arrives twice.
     """
     _check_reduces(plan)
     _check_batches(plan)
-    mappers = [frozenset(batch.mappers) for batch in plan.batches]
-    delivered: set[tuple[int, int]] = set()
+    arrivals = _Arrivals(plan)
     for number, packet in enumerate(plan.packets):
-        _check_packet(plan, mappers, number, packet, delivered)
-    missing = sum(len(plan.solvers) - sum(1 for k in m if plan.reduces[k]) for m in mappers) - len(delivered)
-    if missing:
-        solver, index = next(
-            (k, b)
-            for k in plan.solvers
-            for b, m in enumerate(mappers)
-            if k not in m and (k, b) not in delivered
-        )
-        raise PlanError(
-            f"solver {solver} neither maps batch {index} nor receives it ({missing} such values are missing)"
-        )
+        _check_packet(plan, number, packet)
+        arrivals.add(number, packet)
+    arrivals.check_complete()
     return _loads(plan)
 
 
 def _check_reduces(plan: Plan) -> None:
-    owners = sorted(q for owned in plan.reduces for q in owned)
-    if owners != list(range(plan.partitions)):
-        raise PlanError(f"partitions 0..{plan.partitions - 1} must each be reduced by one rank, not {owners}")
+    reducers = Counter(q for owned in plan.reduces for q in set(owned))
+    if sorted(reducers) != list(range(plan.partitions)) or sum(map(len, plan.reduces)) != reducers.total():
+        raise PlanError(
+            f"partitions 0..{plan.partitions - 1} must each be reduced, once by a rank, not {plan.reduces}"
+        )
+    if len(set(reducers.values())) > 1:
+        raise PlanError(f"all partitions must be reduced by equally many ranks, not {dict(reducers)}")
 
 
 def _check_batches(plan: Plan) -> None:
+    everyone = range(plan.ranks)
     for index, batch in enumerate(plan.batches):
         if not batch.mappers:
             raise PlanError(f"batch {index} is mapped by nobody")
-        if len(set(batch.mappers)) != len(batch.mappers) or not _are_ranks(plan, batch.mappers):
+        if len(set(batch.mappers)) != len(batch.mappers) or not all(k in everyone for k in batch.mappers):
             raise PlanError(
                 f"batch {index} names mappers {batch.mappers}: distinct ranks 0..{plan.ranks - 1}"
             )
@@ -77,50 +74,95 @@ def _check_batches(plan: Plan) -> None:
         raise PlanError(f"the batches' shares add up to {total}, not 1")
 
 
-def _are_ranks(plan: Plan, ranks: Iterable[int]) -> bool:
-    return all(0 <= rank < plan.ranks for rank in ranks)
-
-
-def _check_packet(
-    plan: Plan, mappers: list[frozenset[int]], number: int, packet: Packet, delivered: set[tuple[int, int]]
-) -> None:
-    sender, terms = packet
-    group = packet.group
-    if not terms or not _are_ranks(plan, (sender, *group)) or len({sender, *group}) != len(group) + 1:
-        raise PlanError(
-            f"packet {number} from rank {sender} to {group}: sender and receivers must be distinct ranks"
-        )
+def _check_packet(plan: Plan, number: int, packet: Packet) -> None:
+    sender, receivers, terms, rows = packet
+    named = {sender, *receivers}
+    if not terms or not receivers or rows < 1 or len(named) != len(receivers) + 1:
+        raise PlanError(f"packet {number} needs terms, rows and distinct receivers that are not its sender")
+    if not all(0 <= rank < plan.ranks for rank in named):
+        raise PlanError(f"packet {number} names rank {max(named)}: there are ranks 0..{plan.ranks - 1}")
     for term in terms:
-        if not 0 <= term.batch < len(mappers):
+        if not 0 <= term.batch < len(plan.batches):
             raise PlanError(f"packet {number} names batch {term.batch}, which does not exist")
-        if sender not in mappers[term.batch]:
+        if sender not in plan.mapped_by[term.batch]:
             raise PlanError(
                 f"packet {number}: rank {sender} must encode batch {term.batch} but does not map it"
             )
-        if not plan.reduces[term.receiver]:
-            raise PlanError(f"packet {number} serves rank {term.receiver}, which reduces nothing")
-        if term.receiver in mappers[term.batch] or term in delivered:
-            raise PlanError(f"packet {number}: rank {term.receiver} has batch {term.batch} already")
-        for other in group:
-            if other != term.receiver and other not in mappers[term.batch]:
-                raise PlanError(
-                    f"packet {number}: rank {other} cannot decode, it does not map batch {term.batch} "
-                    f"that rank {term.receiver} is sent"
-                )
-    delivered.update(terms)
+        if not 0 <= term.segment < term.segments or not term.partitions:
+            raise PlanError(f"packet {number} has the malformed term {term}")
+    for receiver in receivers:
+        lacking = plan.lacks(receiver, packet)
+        if not 1 <= len(lacking) <= rows:
+            raise PlanError(
+                f"packet {number}: rank {receiver} cannot use it, it lacks {len(lacking)} of its terms "
+                f"and {rows} can be solved for"
+            )
+
+
+class _Arrivals:
+    """What every receiver has been sent: segments of V[q, batch], none twice."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._parts: dict[tuple[int, tuple[int, ...], int, int], int] = {}
+        self._complete: set[tuple[int, int, int]] = set()
+
+    def add(self, number: int, packet: Packet) -> None:
+        for receiver in packet.receivers:
+            owned = self._plan.reduces[receiver]
+            for index in self._plan.lacks(receiver, packet):
+                partitions, batch, segment, segments = packet.terms[index]
+                if not set(partitions) <= set(owned):
+                    raise PlanError(f"packet {number} sends rank {receiver} partitions it does not reduce")
+                key = (receiver, partitions, batch, segments)
+                have, new = self._parts.get(key, 0), 1 << segment
+                if have & new:
+                    raise PlanError(
+                        f"packet {number}: rank {receiver} has that part of batch {batch} already"
+                    )
+                self._parts[key] = have | new
+                if have | new == (1 << segments) - 1:
+                    self._finish(number, receiver, partitions, batch)
+
+    def _finish(self, number: int, receiver: int, partitions: tuple[int, ...], batch: int) -> None:
+        for q in partitions:
+            if (receiver, q, batch) in self._complete:
+                raise PlanError(f"packet {number}: rank {receiver} has batch {batch} already")
+            self._complete.add((receiver, q, batch))
+
+    def check_complete(self) -> None:
+        plan = self._plan
+        due = sum(len(plan.reduces[k]) * (len(plan.batches) - len(plan.batches_of[k])) for k in plan.solvers)
+        if due != len(self._complete):
+            solver, q, batch = next(
+                (k, q, b)
+                for k in plan.solvers
+                for b, mappers in enumerate(plan.mapped_by)
+                for q in plan.reduces[k]
+                if k not in mappers and (k, q, b) not in self._complete
+            )
+            raise PlanError(
+                f"solver {solver} neither maps batch {batch} nor receives all of its partition {q} "
+                f"({due - len(self._complete)} such values are missing)"
+            )
 
 
 def _loads(plan: Plan) -> Verification:
     # Over one common denominator everything is an integer: exact, and fast for thousands of packets.
-    unit = lcm(*(batch.share.denominator for batch in plan.batches))
+    segments = lcm(*{term.segments for packet in plan.packets for term in packet.terms})
+    unit = lcm(*(batch.share.denominator for batch in plan.batches)) * segments
     weight = [batch.share.numerator * (unit // batch.share.denominator) for batch in plan.batches]
-    width = [len(owned) for owned in plan.reduces]
     mapped = [sum(weight[b] for b in batches) for batches in plan.batches_of]
-    sent = sum(max(width[k] * weight[b] for k, b in packet.terms) for packet in plan.packets)
+    sent: Counter[int] = Counter()
+    for packet in plan.packets:
+        longest = max(len(t.partitions) * weight[t.batch] // t.segments for t in packet.terms)
+        sent[len(packet.receivers)] += packet.rows * longest
+    whole = unit * plan.partitions
     return Verification(
         computation_load=Fraction(sum(mapped[k] for k in plan.solvers), unit),
         peak=Fraction(max(mapped), unit),
         helper_peak=Fraction(max((mapped[k] for k in plan.helpers), default=0), unit),
-        load=Fraction(sent, unit * plan.partitions),
-        most_partitions=max(width),
+        load=Fraction(sent.total(), whole),
+        most_partitions=max(map(len, plan.reduces)),
+        traffic=tuple((j, Fraction(amount, whole)) for j, amount in sorted(sent.items())),
     )

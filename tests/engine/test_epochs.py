@@ -20,7 +20,7 @@ def test_no_rank_is_in_more_groups_than_allowed(partitions, max_live, data):
     assert cuts[-1].stop == len(plan.packets)
     for cut in cuts:
         packets = plan.packets[cut.start : cut.stop]
-        assert list(cut.groups) == list(dict.fromkeys(p.group for p in packets if len(p.terms) > 1))
+        assert list(cut.groups) == list(dict.fromkeys(p.receivers for p in packets if len(p.receivers) > 1))
         assert (
             max(Counter(member for group in cut.groups for member in group).values(), default=0) <= max_live
         )

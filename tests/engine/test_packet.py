@@ -65,7 +65,7 @@ def test_what_is_sent_is_what_the_plan_says_over_the_field():
         for b in range(len(plan.batches))
     }
     for packet in plan.packets:
-        parts = [[value[term.receiver, term.batch]] for term in packet.terms]
+        parts = [[value[term.partitions[0], term.batch]] for term in packet.terms]
         for bits in (8, 16):
             symbols = padded(parts).view(np.dtype(f"<u{bits // 8}"))
             total = np.add.reduce(galois.GF(2**bits)(symbols)).view(np.ndarray)
@@ -81,8 +81,8 @@ def test_headers_round_trip(entries):
 
 def test_a_header_has_one_entry_for_each_intermediate_value():
     coded_plan, plain = solver_helper(5, 3, 2, 2), uncoded(5, 3)
-    assert header_bytes(coded_plan, coded_plan.packets[0]) == 5 * codec.ENTRY_BYTES
-    assert {header_bytes(plain, packet) for packet in plain.packets} == {
+    assert header_bytes(coded_plan.packets[0]) == 5 * codec.ENTRY_BYTES
+    assert {header_bytes(packet) for packet in plain.packets} == {
         codec.ENTRY_BYTES,
         2 * codec.ENTRY_BYTES,
     }

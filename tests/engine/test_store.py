@@ -28,17 +28,17 @@ def test_everything_is_let_go_after_its_last_use(partitions, data):
         store = Store(plan, rank)
         fill(store, plan, rank)
         for packet in plan.packets:
-            own = packet.group.index(rank) if rank in packet.group else None
-            if packet.sender == rank or own is not None:
-                for index, term in enumerate(packet.terms):
-                    if index != own:
-                        expected = [bytes([q, term.batch]) for q in plan.reduces[term.receiver]]
-                        assert [value.data for value in store.member(packet, index)] == expected
-                        store.release_member(packet, index)
-            if own is not None:
-                for q in plan.reduces[rank]:
-                    batch = packet.terms[own].batch
-                    store.put_received(q, batch, Value.of(bytes([q, batch])))
+            if packet.sender != rank and rank not in packet.receivers:
+                continue
+            lacking = plan.lacks(rank, packet)
+            for index, term in enumerate(packet.terms):
+                if index in lacking:
+                    for q in term.partitions:
+                        store.put_received(q, term.batch, Value.of(bytes([q, term.batch])))
+                else:
+                    expected = [bytes([q, term.batch]) for q in term.partitions]
+                    assert [value.data for value in store.values(term)] == expected
+                    store.release(term)
         for q in plan.reduces[rank]:
             assert [v.data for v in store.take_partition(q)] == [
                 bytes([q, b]) for b in range(len(plan.batches))

@@ -28,7 +28,7 @@ def test_solver_helper_has_the_batches_and_messages_of_the_paper(golden):
             list(range(n * per_batch + 1, (n + 1) * per_batch + 1)) for n in range(len(expected))
         ]
         sent = {
-            (packet.sender + 1, frozenset((term.receiver + 1, term.batch) for term in packet.terms))
+            (packet.sender + 1, frozenset((term.partitions[0] + 1, term.batch) for term in packet.terms))
             for packet in plan.packets
         }
         due = {
@@ -108,7 +108,7 @@ def test_a_group_rests_while_the_other_helpers_of_a_block_send_elsewhere():
     packets = solver_helper(9, 9, 2, helpers).packets
     uses: dict[tuple[int, ...], list[int]] = {}
     for number, packet in enumerate(packets):
-        uses.setdefault(packet.group, []).append(number)
+        uses.setdefault(packet.receivers, []).append(number)
     assert all(len({packets[n].sender for n in numbers}) == helpers for numbers in uses.values())
     assert all(b - a >= helpers for numbers in uses.values() for a, b in pairwise(numbers))
     assert {packet.sender for packet in packets[:9]} == {9, 10, 11}
@@ -128,7 +128,7 @@ def test_json_gives_back_the_same_plan(partitions, data):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": "coded-mr-plan/2"}', '{"format": "coded-mr-plan/1"}']
+    "text", ["", "[]", "{}", '{"format": "coded-mr-plan/1"}', '{"format": "coded-mr-plan/2"}']
 )
 def test_what_is_no_plan_is_refused(text):
     with pytest.raises(PlanError, match="coded-mr"):

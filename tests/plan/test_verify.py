@@ -31,7 +31,7 @@ def test_a_lost_packet_is_noticed(plan):
 
 
 def test_a_packet_sent_twice_is_noticed(plan):
-    with pytest.raises(PlanError, match="has batch"):
+    with pytest.raises(PlanError, match="already"):
         verify(replace(plan, packets=(*plan.packets, plan.packets[0])))
 
 
@@ -45,7 +45,7 @@ def test_a_receiver_without_side_information_is_noticed(plan):
     batches = list(plan.batches)
     term = plan.packets[0].terms[0]
     batches[term.batch] = Batch((1, 3), batches[term.batch].share)  # rank 2 no longer maps it
-    with pytest.raises(PlanError, match="cannot decode"):
+    with pytest.raises(PlanError, match="cannot use it"):
         verify(replace(plan, batches=tuple(batches)))
 
 
@@ -65,7 +65,7 @@ def test_a_negative_share_is_refused(plan):
     "reduces", [((0,), (1,), (1,), (), ()), ((0,), (1,), (), (), ()), ((0, 3), (1,), (2,), (), ())]
 )
 def test_each_partition_is_reduced_once(plan, reduces):
-    with pytest.raises(PlanError, match="reduced by one rank"):
+    with pytest.raises(PlanError, match="must each be reduced"):
         verify(replace(plan, reduces=reduces))
 
 
@@ -77,18 +77,51 @@ def test_a_batch_without_mappers_is_refused(plan):
 @pytest.mark.parametrize(
     "packet",
     [
-        Packet(3, ()),
-        Packet(3, (Term(3, 0),)),
-        Packet(9, (Term(0, 0),)),
-        Packet(3, (Term(9, 0),)),
-        Packet(3, (Term(0, 99),)),
-        Packet(3, (Term(4, 0),)),
-        Packet(3, (Term(0, 0), Term(0, 2))),
+        Packet(3, (0,), ()),
+        Packet(3, (), (Term((0,), 4),)),
+        Packet(3, (3,), (Term((0,), 4),)),
+        Packet(9, (0,), (Term((0,), 4),)),
+        Packet(3, (9,), (Term((0,), 4),)),
+        Packet(3, (0,), (Term((0,), 99),)),
+        Packet(3, (4,), (Term((0,), 4),)),
+        Packet(3, (0,), (Term((), 4),)),
+        Packet(3, (0,), (Term((0,), 4, 2, 2),)),
+        Packet(3, (0,), (Term((0,), 4),), 0),
+        Packet(3, (0, 0), (Term((0,), 4),)),
     ],
 )
 def test_malformed_packets_are_refused(plan, packet):
     with pytest.raises(PlanError, match="packet"):
         verify(replace(plan, packets=(*plan.packets, packet)))
+
+
+def test_only_reducers_are_sent_partitions(plan):
+    first = plan.packets[0]
+    wrong = first._replace(terms=(first.terms[0]._replace(partitions=(1,)), *first.terms[1:]))
+    with pytest.raises(PlanError, match="does not reduce"):
+        verify(replace(plan, packets=(wrong, *plan.packets[1:])))
+
+
+def test_a_missing_segment_is_noticed(plan):
+    cut = [term._replace(segments=2) for term in plan.packets[0].terms]
+    halves = [plan.packets[0]._replace(terms=tuple(t._replace(segment=i) for t in cut)) for i in range(2)]
+    whole = verify(replace(plan, packets=(*halves, *plan.packets[1:])))
+    assert whole.load == Fraction(1, 9)
+    for packets in ((halves[0],), (halves[0], halves[0])):
+        with pytest.raises(PlanError, match=r"neither maps|already"):
+            verify(replace(plan, packets=(*packets, *plan.packets[1:])))
+
+
+def test_two_rows_bring_two_terms():
+    """Two receivers that map nothing of two batches solve two combinations for both."""
+    batches = (Batch((2,), Fraction(1, 2)), Batch((2,), Fraction(1, 2)))
+    terms = (Term((0,), 0), Term((0,), 1))
+    plan = Plan("rows", 1, ((0,), (0,), ()), batches, (Packet(2, (0, 1), terms, 2),))
+    found = verify(plan)
+    assert found.load == 1
+    assert found.traffic == ((2, Fraction(1)),)
+    with pytest.raises(PlanError, match="cannot use it"):
+        verify(replace(plan, packets=(Packet(2, (0, 1), terms, 1),)))
 
 
 @given(st.integers(2, 5), st.data())
@@ -99,9 +132,8 @@ def test_no_value_can_be_left_out(partitions, data):
     )
     packets = list(plan.packets)
     number = data.draw(st.integers(0, len(packets) - 1))
-    terms = packets[number].terms
-    packets[number] = packets[number]._replace(terms=terms[1:])
-    if len(terms) == 1:
-        del packets[number]
+    sender, receivers, terms, _ = packets.pop(number)
+    if len(terms) > 1:
+        packets.insert(number, Packet(sender, receivers[1:], terms[1:]))
     with pytest.raises(PlanError, match="neither maps"):
         verify(replace(plan, packets=tuple(packets)))

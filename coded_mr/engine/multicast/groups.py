@@ -47,7 +47,7 @@ class GroupTransport:
     ) -> Steps[tuple[Array, Array]]:
         """Return the packet's header and payload; `payload_size` tells the latter's size."""
         header = np.empty(header_size, dtype=np.uint8)
-        if len(packet.terms) == 1:
+        if len(packet.receivers) == 1:
             payload = yield from self._take(number, packet, header, payload_size)
         elif _entry(number, packet) == self._world.rank:
             payload = yield from self._pass_on(number, packet, header, payload_size)
@@ -67,7 +67,7 @@ class GroupTransport:
     def _pass_on(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        comm, sender, tag = self._groups[packet.group], packet.sender, number % _TAGS
+        comm, sender, tag = self._groups[packet.receivers], packet.sender, number % _TAGS
         yield [self._world.Irecv(header, sender, tag)]
         passed = [comm.Ibcast(header, comm.rank)]
         payload = yield from _reserved(payload_size(header))
@@ -83,8 +83,8 @@ class GroupTransport:
     def _listen(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        comm = self._groups[packet.group]
-        root = packet.group.index(_entry(number, packet))
+        comm = self._groups[packet.receivers]
+        root = packet.receivers.index(_entry(number, packet))
         yield [comm.Ibcast(header, root)]
         payload = yield from _reserved(payload_size(header))
         requests = [comm.Ibcast(part, root) for part in self._parts(payload)]
@@ -98,7 +98,7 @@ class GroupTransport:
 
 def _entry(number: int, packet: Packet) -> int:
     """Return the member of the group where the packet enters."""
-    return packet.terms[number % len(packet.terms)].receiver
+    return packet.receivers[number % len(packet.receivers)]
 
 
 def _reserved(size: int) -> Steps[Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -42,11 +42,13 @@ def solver_helper(partitions: int, solvers: int, r: int, helpers: int) -> Plan:
         partitions=partitions,
         reduces=reduces,
         batches=tuple(Batch((*A, solvers + i), share) for A in owners for i in range(helpers)),
-        packets=tuple(_packets(solvers, r, helpers, owners)),
+        packets=tuple(_packets(reduces, solvers, r, helpers, owners)),
     )
 
 
-def _packets(solvers: int, r: int, helpers: int, owners: list[tuple[int, ...]]) -> Iterator[Packet]:
+def _packets(
+    reduces: Sequence[tuple[int, ...]], solvers: int, r: int, helpers: int, owners: list[tuple[int, ...]]
+) -> Iterator[Packet]:
     """Yield every Y_{i,S}, ordered so that all helpers send at once, each to groups of its own.
 
     The rounds of disjoint subsets are taken in blocks of as many rounds as there are helpers; in a block,
@@ -60,7 +62,7 @@ def _packets(solvers: int, r: int, helpers: int, owners: list[tuple[int, ...]]) 
             for b, disjoint in enumerate(block):
                 i = (b + step) % helpers
                 for S in disjoint:
-                    yield Packet(
-                        solvers + i,
-                        tuple(Term(k, position[S[:j] + S[j + 1 :]] * helpers + i) for j, k in enumerate(S)),
+                    terms = (
+                        Term(reduces[k], position[S[:j] + S[j + 1 :]] * helpers + i) for j, k in enumerate(S)
                     )
+                    yield Packet(solvers + i, S, tuple(terms))

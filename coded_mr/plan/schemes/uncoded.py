@@ -24,15 +24,16 @@ def uncoded(partitions: int, solvers: int, helpers: int = 0) -> Plan:
     if helpers < 0:
         raise PlanError(f"the number of helpers cannot be {helpers}")
     ranks = solvers + helpers
+    reduces = (*bundles(partitions, solvers), *((),) * helpers)
     return Plan(
         scheme="uncoded",
         partitions=partitions,
-        reduces=(*bundles(partitions, solvers), *((),) * helpers),
+        reduces=reduces,
         batches=tuple(Batch((rank,), Fraction(1, ranks)) for rank in range(ranks)),
         packets=tuple(
-            Packet(sender, (Term((sender + distance) % ranks, sender),))
+            Packet(sender, (receiver,), (Term(reduces[receiver], sender),))
             for distance in range(1, ranks)
             for sender in range(ranks)
-            if (sender + distance) % ranks < solvers
+            if (receiver := (sender + distance) % ranks) < solvers
         ),
     )

@@ -67,7 +67,7 @@ def test_every_solver_gets_every_value(limits: Limits | None) -> None:
         traffic = world.allgather(shuffle.traffic)
         assert sum(t.due for t in traffic) == sum(t.received for t in traffic)
         longest = sum(
-            max(sum(len(held[q, t.batch]) for q in plan.reduces[t.receiver]) for t in packet.terms)
+            max(sum(len(held[q, t.batch]) for q in t.partitions) for t in packet.terms)
             for packet in plan.packets
         )
         assert sum(t.sent_payload for t in traffic) == longest
