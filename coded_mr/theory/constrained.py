@@ -4,9 +4,9 @@ Solver k reduces a bundle of c or c+1 partitions, c = Q div S, and b = Q mod S b
 A coded packet is as long as its longest member, padding included. This project's extension of Yu et al.
 2017 (arXiv 1702.07297); with S = Q the loads are the paper's.
 
-Both loads fall and are convex in r. With n = S - r and the falling factorial n_(j), they are Q times less
-than c n / (r+1) + sum_{j=1..b} n_(j) / S_(j) for helpers, and c n / r + sum_{j=1..b} n n_(j-1) / S_(j) for
-solvers that send, in which every term is.
+Both loads fall with r and are convex in it: with n = S - r and falling factorials n_(j) = n (n-1) ..
+(n-j+1), Q times the load is c n / (r+1) + sum_{j=1..b} n_(j) / S_(j) for helpers that send, and
+c n / r + sum_{j=1..b} n n_(j-1) / S_(j) for solvers that send, and every term does and is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
 from typing import Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from coded_mr.theory.checks import check_functions
 from coded_mr.theory.costs import Costs
 from coded_mr.theory.load import Implementation, check_implementation
 
-__all__ = ["Kind", "Mixture", "Part", "check_servers", "helper_load", "mixed_load", "solver_load"]
+__all__ = ["Kind", "Mixture", "Part", "Times", "check_servers", "helper_load", "mixed_load", "solver_load"]
 
 Kind = Literal["helper", "cdc"]
 
@@ -39,12 +39,20 @@ class Part(NamedTuple):
     fraction: Fraction
 
 
+class Times(NamedTuple):
+    """Hold the time that each phase takes."""
+
+    map: Fraction
+    shuffle: Fraction
+    reduce: Fraction
+
+
 @dataclass(frozen=True)
 class Mixture:
     """Describe a division of the files among schemes, on S solvers and H helpers, and what it costs.
 
     Parts of one kind and degree are joined, empty ones dropped, helpers' come first, then by degree. Raises
-    UsageError unless 1 <= S <= Q, H >= 0 and the fractions add up to 1.
+    UsageError unless 1 <= S <= Q, H >= 0 and the fractions are positive and add up to 1.
     """
 
     implementation: Implementation
@@ -61,10 +69,11 @@ class Mixture:
         check_servers(self.partitions, self.solvers, self.helpers)
         object.__setattr__(self, "parts", _joined(self.parts, self.solvers))
         total = sum((part.fraction for part in self.parts), Fraction(0))
-        if total != 1 or (self.helper_share and not self.helpers):
+        negative = any(part.fraction < 0 for part in self.parts)
+        if total != 1 or negative or (self.helper_share and not self.helpers):
             raise UsageError(
-                f"parts with {total} of the files, {self.helper_share} by {self.helpers} helpers, do not divide"
-                " all files among the ranks there are"
+                f"the parts hold {total} of the files, {self.helper_share} for {self.helpers} helpers:"
+                " none may be negative, together they must hold all, and helpers' parts need a helper"
             )
 
     @property
@@ -93,26 +102,17 @@ class Mixture:
         """Return L in units of QNT bits, padding included."""
         return mixed_load(self.partitions, self.solvers, self.parts)
 
-    @property
-    def t_map(self) -> Fraction:
-        """Return the time of the map phase, c_m p."""
-        return self.costs.map * self.peak
-
-    @property
-    def t_shuffle(self) -> Fraction:
-        """Return the time of the shuffle phase, c_s L."""
-        return self.costs.shuffle * self.load
-
-    @property
-    def t_reduce(self) -> Fraction:
-        """Return the time of the reduce phase: c_r for each partition of the longest bundle."""
-        return self.costs.reduce * -(-self.partitions // self.solvers)
+    @cached_property
+    def times(self) -> Times:
+        """Return c_m p, c_s L, and c_r for each partition of the longest bundle."""
+        longest = -(-self.partitions // self.solvers)
+        return Times(self.costs.map * self.peak, self.costs.shuffle * self.load, self.costs.reduce * longest)
 
     @cached_property
     def cost(self) -> Fraction:
         """Return the predicted time: map and shuffle, added or the longer of them, then reduce."""
-        both = (self.t_map, self.t_shuffle)
-        return (sum(both) if self.implementation == "sequential" else max(both)) + self.t_reduce
+        *both, last = self.times
+        return (sum(both, Fraction(0)) if self.implementation == "sequential" else max(both)) + last
 
 
 def check_servers(partitions: int, solvers: int, helpers: int) -> None:
@@ -171,6 +171,7 @@ def solver_load(partitions: int, solvers: int, r: int) -> Fraction:
     return Fraction(solvers - r, r) * _longest(partitions, solvers, r)
 
 
+@lru_cache(maxsize=4096)
 def _longest(partitions: int, solvers: int, members: int) -> Fraction:
     """Return the longest bundle of a group of solvers over Q, averaged over all groups of that size."""
     least, longer = divmod(partitions, solvers)
