@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -10,7 +11,10 @@ from math import lcm
 from coded_mr.errors import PlanError
 from coded_mr.plan.model import Packet, Plan
 
-__all__ = ["Verification", "verify"]
+__all__ = ["MAX_COMBINED", "Verification", "verify"]
+
+# So many powers of a generator of GF(2^8) differ, and so many terms can a packet of several rows combine.
+MAX_COMBINED = 255
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,7 @@ def verify(plan: Plan) -> Verification:
     _check_batches(plan)
     arrivals = _Arrivals(plan)
     for number, packet in enumerate(plan.packets):
-        _check_packet(plan, number, packet)
-        arrivals.add(number, packet)
+        arrivals.add(number, packet, _check_packet(plan, number, packet))
     arrivals.check_complete()
     return _loads(plan)
 
@@ -74,13 +77,14 @@ def _check_batches(plan: Plan) -> None:
         raise PlanError(f"the batches' shares add up to {total}, not 1")
 
 
-def _check_packet(plan: Plan, number: int, packet: Packet) -> None:
+def _check_packet(plan: Plan, number: int, packet: Packet) -> list[list[int]]:
+    """Return, for every receiver, the indices of the terms that it lacks."""
     sender, receivers, terms, rows = packet
     named = {sender, *receivers}
     if not terms or not receivers or rows < 1 or len(named) != len(receivers) + 1:
         raise PlanError(f"packet {number} needs terms, rows and distinct receivers that are not its sender")
-    if not all(0 <= rank < plan.ranks for rank in named):
-        raise PlanError(f"packet {number} names rank {max(named)}: there are ranks 0..{plan.ranks - 1}")
+    if min(named) < 0 or max(named) >= plan.ranks:
+        raise PlanError(f"packet {number} names ranks {sorted(named)}: there are 0..{plan.ranks - 1}")
     for term in terms:
         if not 0 <= term.batch < len(plan.batches):
             raise PlanError(f"packet {number} names batch {term.batch}, which does not exist")
@@ -90,13 +94,20 @@ def _check_packet(plan: Plan, number: int, packet: Packet) -> None:
             )
         if not 0 <= term.segment < term.segments or not term.partitions:
             raise PlanError(f"packet {number} has the malformed term {term}")
-    for receiver in receivers:
-        lacking = plan.lacks(receiver, packet)
-        if not 1 <= len(lacking) <= rows:
+    if rows > 1 and len(terms) > MAX_COMBINED:
+        raise PlanError(
+            f"packet {number} combines {len(terms)} terms in {rows} rows: "
+            f"no more than {MAX_COMBINED} can be told apart"
+        )
+    known = [plan.mapped_by[term.batch] for term in terms]
+    lacking = [[i for i, mappers in enumerate(known) if receiver not in mappers] for receiver in receivers]
+    for receiver, indices in zip(receivers, lacking, strict=True):
+        if not 1 <= len(indices) <= rows:
             raise PlanError(
-                f"packet {number}: rank {receiver} cannot use it, it lacks {len(lacking)} of its terms "
+                f"packet {number}: rank {receiver} cannot use it, it lacks {len(indices)} of its terms "
                 f"and {rows} can be solved for"
             )
+    return lacking
 
 
 class _Arrivals:
@@ -104,15 +115,16 @@ class _Arrivals:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._reduced = [frozenset(owned) for owned in plan.reduces]
+        self._unfinished = 0
         self._parts: dict[tuple[int, tuple[int, ...], int, int], int] = {}
         self._complete: set[tuple[int, int, int]] = set()
 
-    def add(self, number: int, packet: Packet) -> None:
-        for receiver in packet.receivers:
-            owned = self._plan.reduces[receiver]
-            for index in self._plan.lacks(receiver, packet):
+    def add(self, number: int, packet: Packet, lacking: Sequence[Sequence[int]]) -> None:
+        for receiver, indices in zip(packet.receivers, lacking, strict=True):
+            for index in indices:
                 partitions, batch, segment, segments = packet.terms[index]
-                if not set(partitions) <= set(owned):
+                if not self._reduced[receiver].issuperset(partitions):
                     raise PlanError(f"packet {number} sends rank {receiver} partitions it does not reduce")
                 key = (receiver, partitions, batch, segments)
                 have, new = self._parts.get(key, 0), 1 << segment
@@ -121,10 +133,12 @@ class _Arrivals:
                         f"packet {number}: rank {receiver} has that part of batch {batch} already"
                     )
                 self._parts[key] = have | new
+                self._unfinished += not have
                 if have | new == (1 << segments) - 1:
                     self._finish(number, receiver, partitions, batch)
 
     def _finish(self, number: int, receiver: int, partitions: tuple[int, ...], batch: int) -> None:
+        self._unfinished -= 1
         for q in partitions:
             if (receiver, q, batch) in self._complete:
                 raise PlanError(f"packet {number}: rank {receiver} has batch {batch} already")
@@ -144,6 +158,14 @@ class _Arrivals:
             raise PlanError(
                 f"solver {solver} neither maps batch {batch} nor receives all of its partition {q} "
                 f"({due - len(self._complete)} such values are missing)"
+            )
+        if self._unfinished:
+            receiver, partitions, batch, segments = next(
+                key for key, parts in self._parts.items() if parts != (1 << key[3]) - 1
+            )
+            raise PlanError(
+                f"rank {receiver} receives some of {segments} segments of batch {batch} for partitions "
+                f"{partitions} and never the others"
             )
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from coded_mr.errors import PlanError, UsageError
 from coded_mr.plan import verify
-from coded_mr.plan.planner import MAX_PACKETS, Request, decide, wanted_ranks
+from coded_mr.plan.offers import MAX_PACKETS
+from coded_mr.plan.planner import Request, decide, wanted_ranks
 from coded_mr.theory.allocation import sequential
 from coded_mr.theory.costs import Costs
 

@@ -124,6 +124,25 @@ def test_two_rows_bring_two_terms():
         verify(replace(plan, packets=(Packet(2, (0, 1), terms, 1),)))
 
 
+def test_segments_beside_the_whole_are_noticed(plan):
+    sender, receivers, terms, _ = plan.packets[0]
+    waste = Packet(sender, receivers, tuple(term._replace(segments=2) for term in terms))
+    with pytest.raises(PlanError, match="never the others"):
+        verify(replace(plan, packets=(*plan.packets, waste)))
+
+
+def test_more_terms_than_the_field_can_tell_apart_are_refused():
+    for count in (255, 256):
+        batches = tuple(Batch((1,), Fraction(1, count)) for _ in range(count))
+        packet = Packet(1, (0,), tuple(Term((0,), b) for b in range(count)), count)
+        plan = Plan("rows", 1, ((0,), ()), batches, (packet,))
+        if count == 255:
+            assert verify(plan).load == 1
+        else:
+            with pytest.raises(PlanError, match="256 terms"):
+                verify(plan)
+
+
 @given(st.integers(2, 5), st.data())
 def test_no_value_can_be_left_out(partitions, data):
     r = data.draw(st.integers(0, partitions - 1))
