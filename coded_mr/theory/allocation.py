@@ -176,9 +176,7 @@ def parallel(Q: int, costs: Costs) -> Allocation:
     check_functions(Q)
     j = _last_shuffle_bound(Q, costs)
     r_star = (
-        costs.shuffle
-        * ((j + 1) * (2 * Q - j))
-        / (costs.map * ((j + 1) * (j + 2)) + costs.shuffle * (Q + 1))
+        costs.shuffle * ((j + 1) * (2 * Q - j)) / (costs.map * ((j + 1) * (j + 2)) + costs.shuffle * (Q + 1))
     )
     return _allocation("parallel", Q, costs, r_star, costs.map * r_star / Q + costs.reduce)
 
