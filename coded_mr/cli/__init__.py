@@ -22,7 +22,9 @@ _RANK_0_SECONDS = 2.0
 
 _COMMANDS = {
     "run": "run a job on files",
+    "calibrate": "measure what a job costs on these ranks",
     "plan": "show the optimal number of servers and the computation load, without MPI",
+    "simulate": "see where coding pays on a machine that does not exist, without MPI",
     "generate": "write the input of a benchmark",
     "validate": "check the output of a benchmark",
 }

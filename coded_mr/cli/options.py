@@ -34,6 +34,18 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--helpers", type=natural, metavar="H", help="ranks that only map and send")
     group.add_argument("--scheme", choices=SCHEMES, help="how the shuffle is coded")
     group.add_argument(
+        "-s", type=positive, default=1, metavar="S", help="solvers that reduce each partition (cascaded)"
+    )
+    group.add_argument(
+        "--implementation",
+        choices=("sequential", "parallel"),
+        default="sequential",
+        help="map and shuffle one after the other (Theorem 1) or at the same time (Theorem 2)",
+    )
+    group.add_argument(
+        "--profile", metavar="FILE", help="costs that `coded-mr calibrate --json FILE` measured"
+    )
+    group.add_argument(
         "--costs",
         metavar="cm,cs,cr",
         help="seconds to map everything on one server, to send all intermediate values once, to reduce one "
@@ -66,6 +78,8 @@ def request_of(options: argparse.Namespace, *, partitions: int, ranks: int | Non
         r=options.load,
         helpers=options.helpers,
         scheme=options.scheme,
+        implementation=options.implementation,
+        s=options.s,
     )
 
 

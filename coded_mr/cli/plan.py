@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,11 @@ from typing import Any
 from coded_mr.cli import Parser
 from coded_mr.cli.options import add_planning, check_json, costs_of, request_of, write_json
 from coded_mr.errors import UsageError
-from coded_mr.plan.planner import Candidate, Decision, decide
+from coded_mr.plan.bound import lower_bound
+from coded_mr.plan.candidate import Candidate
+from coded_mr.plan.machine import Machine
+from coded_mr.plan.planner import Decision, decide
+from coded_mr.plan.verify import verify
 from coded_mr.text import counted
 from coded_mr.theory.allocation import (
     Allocation,
@@ -34,34 +39,37 @@ def main(arguments: Sequence[str]) -> int:
     parser = Parser(prog="coded-mr plan", description="Show the optimal use of servers for given costs.")
     add_planning(parser)
     parser.add_argument(
-        "--implementation",
-        choices=("sequential", "parallel"),
-        default="sequential",
-        help="map and shuffle one after the other (Theorem 1) or at the same time (Theorem 2)",
-    )
-    parser.add_argument(
         "--json", metavar="FILE", help="write one JSON object to FILE, or to standard output: -"
     )
     options = parser.parse_args(list(arguments))
-    costs = costs_of(options)
-    if options.partitions is None or costs is None:
+    machine = _machine(options)
+    if options.partitions is None or machine is None:
         raise UsageError("plan needs -p Q and --costs cm,cs,cr, such as `coded-mr plan -p 3 --costs 1,2,1`")
     check_json(options.json)
-    asked = (options.ranks, options.load, options.helpers, options.scheme)
+    asked = (options.ranks, options.load, options.helpers, options.scheme, options.profile)
     decision = None
     if any(value is not None for value in asked):
-        if options.implementation == "parallel":
-            raise UsageError(
-                "plans for given ranks are of the sequential implementation: leave --implementation out"
-            )
-        decision = decide(request_of(options, partitions=1, ranks=options.ranks), costs)
-    Q = options.partitions
-    optimum, uncoded = _optimum(Q, costs, options.implementation)
+        decision = decide(request_of(options, partitions=1, ranks=options.ranks), machine)
+    else:
+        request_of(options, partitions=1, ranks=None)
+    optimum, uncoded = _optimum(options.partitions, machine.costs, options.implementation)
     if options.json is not None:
         write_json(options.json, _document(optimum, uncoded, decision))
     if options.json != "-":
         print(_text(optimum, uncoded, decision))
     return 0
+
+
+def _machine(options: argparse.Namespace) -> Machine | None:
+    """Return what costs are given, or what a profile says."""
+    costs = costs_of(options)
+    if options.profile is None:
+        return None if costs is None else Machine(costs)
+    if costs is not None or options.partitions is None:
+        raise UsageError("--profile needs -p Q and goes without --costs")
+    from coded_mr.engine.profile import Profile
+
+    return Profile.load(options.profile).machine(options.partitions)
 
 
 def _optimum(Q: int, costs: Costs, implementation: str) -> tuple[Allocation, Uncoded]:
@@ -157,9 +165,16 @@ def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> s
     ]
     if decision is not None:
         chosen = decision.chosen
-        lines += ["", f"with {counted(chosen.ranks, 'rank')}: T = {_exact(chosen.total)}"]
+        lines += ["", f"with {counted(chosen.ranks, 'rank')}: T = {_exact(chosen.total)}", *_bound(chosen)]
         lines += [f"  {reason}" for reason in decision.reasons]
     return "\n".join(lines)
+
+
+def _bound(chosen: Candidate) -> list[str]:
+    """Return the plan's load beside the least that its placement allows (Lemma 1)."""
+    load, bound = verify(chosen.build()).load, lower_bound(chosen.build())
+    ratio = f", {float(load / bound):.4g} times the bound" if bound else ""
+    return [f"  load {_exact(load)}; Lemma 1 allows no less than {_exact(bound)}{ratio}"]
 
 
 def _mixture(optimum: Allocation) -> str:

@@ -6,8 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from coded_mr.engine.calibration import Calibration
 from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
+from coded_mr.engine.profile import Profile
 from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
@@ -26,7 +26,7 @@ class RunReport:
     plan: Plan
     verification: Verification
     decision: Decision
-    calibration: Calibration | None
+    profile: Profile | None
     files: int
     world: int
     ranks: tuple[RankCount, ...]
@@ -75,9 +75,13 @@ class RunReport:
             "output": self.output,
             "plan": self._plan_numbers(),
             "costs": dict(
-                zip(("c_m", "c_s", "c_r"), map(float, dataclasses.astuple(chosen.costs)), strict=True)
+                zip(
+                    ("c_m", "c_s", "c_r"),
+                    map(float, dataclasses.astuple(self.decision.machine.costs)),
+                    strict=True,
+                )
             ),
-            "calibration": dataclasses.asdict(self.calibration) if self.calibration else None,
+            "profile": self.profile.to_dict() if self.profile else None,
             "predicted": {
                 "load": str(self.verification.load),
                 "peak": str(self.verification.peak),
@@ -131,6 +135,20 @@ class RunReport:
             + ", ".join(f"{name} {self.slowest(name):.3f}" for name in ("map", "shuffle", "reduce")),
         ]
         return "\n".join(rows)
+
+    def _cost_numbers(self) -> dict[str, Any]:
+        machine = self.decision.machine
+        costs = machine.costs
+        return {
+            "c_m": float(costs.map),
+            "c_s": float(costs.shuffle),
+            "c_r": float(costs.reduce),
+            "beta": list(map(float, machine.beta)),
+            "padding": list(map(float, machine.padding)),
+            "packet_seconds": float(machine.packet),
+            "group_seconds": float(machine.group),
+            "slots": machine.slots,
+        }
 
     def _predicted_times(self) -> list[tuple[str, Any]]:
         chosen = self.decision.chosen

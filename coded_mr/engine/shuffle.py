@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,9 @@ from mpi4py import MPI
 from coded_mr.engine.combination import combine, solve
 from coded_mr.engine.epochs import MAX_LIVE, Epoch, epochs
 from coded_mr.engine.groups import Groups
+from coded_mr.engine.mapping import Mapping
 from coded_mr.engine.multicast import GroupTransport
+from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.packet import (
     Array,
     Value,
@@ -39,18 +41,25 @@ Entries: TypeAlias = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Limits:
-    """Bound what a rank has under way: packets, bytes of payload, bytes in a message, live groups."""
+    """Bound what a rank has under way.
+
+    `packets` and `bytes` of payload in the window, bytes in a `chunk` (one message), live `groups`, and
+    bytes of `values` that wait for their packets before more is mapped (when map and shuffle overlap).
+    """
 
     packets: int = 32
     bytes: int = 64 << 20
     chunk: int = CHUNK
     groups: int = MAX_LIVE
+    values: int = 1 << 30
 
 
 class Shuffle:
     """Carry out one rank's part in a plan's packets.
 
-    `blame` is asked for the file when side information differs from what the sender encoded.
+    `blame` is asked for the file when side information differs from what the sender encoded. With `mapping`
+    the rank's batches are still being mapped: a packet leaves as soon as its last value exists. `link` paces
+    all packets as one shared link would.
     """
 
     def __init__(
@@ -61,6 +70,8 @@ class Shuffle:
         *,
         limits: Limits | None = None,
         blame: Callable[[int], str] = "batch {}".format,
+        mapping: Mapping | None = None,
+        link: SharedLink | None = None,
     ) -> None:
         """Prepare; nothing travels yet."""
         self._world = world
@@ -68,6 +79,8 @@ class Shuffle:
         self._store = store
         self._limits = limits or Limits()
         self._blame = blame
+        self._mapping = mapping
+        self._link = link
         self.traffic = Traffic()
         self._partial: dict[tuple[tuple[int, ...], int], _Partial] = {}
 
@@ -81,10 +94,25 @@ class Shuffle:
             with Groups(self._world, epoch.groups) as groups:
                 self.traffic.groups += len(groups)
                 self.traffic.group_seconds += time.perf_counter() - started
-                transport = GroupTransport(self._world, groups, chunk=self._limits.chunk)
+                transport = GroupTransport(self._world, groups, chunk=self._limits.chunk, link=self._link)
                 window = Window(packets=self._limits.packets, bytes=self._limits.bytes)
-                window.run(self._transfers(epoch, transport))
+                window.run(self._transfers(epoch, transport), self._tick(window))
         return self.traffic
+
+    def _tick(self, window: Window) -> Callable[[], bool]:
+        """Return what looks after the mapping meanwhile.
+
+        While too much waits for packets nothing new is mapped, unless the oldest packet needs it: then
+        nothing could leave.
+        """
+        mapping, store, most = self._mapping, self._store, self._limits.values
+        if mapping is None:
+            return lambda: False
+        return lambda: mapping.poll(lambda: store.waiting_bytes <= most or window.needs_more)
+
+    def _is_mapped(self, batches: Sequence[int]) -> Callable[[], bool]:
+        mapping = self._mapping
+        return lambda: mapping is None or all(map(mapping.has, batches))
 
     def _transfers(self, epoch: Epoch, transport: GroupTransport) -> Iterator[Transfer]:
         rank = self._world.rank
@@ -97,6 +125,7 @@ class Shuffle:
                 yield Transfer(self._receive(number, packet, transport), channel)
 
     def _send(self, number: int, packet: Packet, transport: GroupTransport) -> Steps[None]:
+        yield self._is_mapped([term.batch for term in packet.terms])
         values = [self._store.values(term) for term in packet.terms]
         members = [member_of(term, held) for term, held in zip(packet.terms, values, strict=True)]
         sizes = [sum(memoryview(part).nbytes for part in member) for member in members]
@@ -124,6 +153,8 @@ class Shuffle:
         header, payload = yield from transport.receive(
             number, packet, header_bytes(packet), lambda raw: _payload_bytes(packet, _split(packet, raw))
         )
+        lacking = self._plan.lacks(self._world.rank, packet)
+        yield self._is_mapped([t.batch for i, t in enumerate(packet.terms) if i not in lacking])
         started = time.perf_counter()
         self._decode(number, packet, _split(packet, header), payload)
         traffic = self.traffic
@@ -170,9 +201,9 @@ class Shuffle:
             value = Value.of(member[start : start + length].data)
             if value.crc != crc:
                 raise PacketError(
-                    f"packet {number} from rank {packet.sender} does not decode to the value of partition {q}, "
-                    f"batch {term.batch}, that its header announces; the side information is as announced, so "
-                    "a packet was damaged on its way or in memory"
+                    f"packet {number} from rank {packet.sender} does not decode to the value of partition "
+                    f"{q}, batch {term.batch}, that its header announces; the side information is as "
+                    "announced, so a packet was damaged on its way or in memory"
                 )
             self._store.put_received(q, term.batch, value)
             self.traffic.decoded_values += 1

@@ -37,7 +37,8 @@ class _Held:
 class Store:
     """Hold intermediate values until their last use.
 
-    `bytes` is what is held now, `peak_bytes` the most that was held at once.
+    `bytes` is what is held now, `peak_bytes` the most that was held at once; `waiting_bytes` is what is held
+    for packets, beside what this rank will reduce.
     """
 
     def __init__(self, plan: Plan, rank: int) -> None:
@@ -47,6 +48,8 @@ class Store:
         self._held: dict[Key, _Held] = {}
         self.bytes = 0
         self.peak_bytes = 0
+        self.waiting_bytes = 0
+        self._owned = frozenset(plan.reduces[rank])
 
     def __repr__(self) -> str:
         """Return how much is held."""
@@ -83,6 +86,8 @@ class Store:
         self._held[key] = _Held(value, count)
         self.bytes += value.size
         self.peak_bytes = max(self.peak_bytes, self.bytes)
+        if key[0] not in self._owned:
+            self.waiting_bytes += value.size
 
     def _release(self, key: Key) -> None:
         held = self._held[key]
@@ -90,3 +95,5 @@ class Store:
         if not held.uses:
             del self._held[key]
             self.bytes -= held.value.size
+            if key[0] not in self._owned:
+                self.waiting_bytes -= held.value.size

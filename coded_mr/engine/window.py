@@ -3,6 +3,7 @@
 A packet's side of the transfer is a generator. It yields
 
 * a list of MPI requests: go on when all are complete;
+* a condition, a function without arguments: go on when it is true;
 * `Reserve(n)`: go on when n more bytes of payload fit the window;
 * `POSTED`: its last broadcast on its communicator is posted, so that the next packet there may start.
 
@@ -13,7 +14,7 @@ its ranks, and completes: the window cannot deadlock, however small it is.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -39,7 +40,7 @@ class Posted:
 
 POSTED = Posted()
 
-Steps: TypeAlias = Generator["list[MPI.Request] | Reserve | Posted", None, T]
+Steps: TypeAlias = Generator["list[MPI.Request] | Callable[[], bool] | Reserve | Posted", None, T]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class _Active:
         self.steps = transfer.steps
         self.channel = transfer.channel
         self.requests: list[MPI.Request] = []
+        self.condition: Callable[[], bool] | None = None
         self.wanted: Reserve | None = None
         self.reserved = 0
 
@@ -75,8 +77,16 @@ class Window:
         self._busy: set[Hashable] = set()
         self._bytes = 0
 
-    def run(self, transfers: Iterable[Transfer]) -> None:
-        """Drive all transfers, which enter in the order given, until the last is complete."""
+    @property
+    def needs_more(self) -> bool:
+        """Tell whether the oldest transfer waits for a condition, or there is none."""
+        return not self._active or self._active[0].condition is not None
+
+    def run(self, transfers: Iterable[Transfer], tick: Callable[[], bool] = lambda: False) -> None:
+        """Drive all transfers, which enter in the order given, until the last is complete.
+
+        `tick` is called over and over; it returns whether it did something.
+        """
         entering = iter(transfers)
         waiting = next(entering, None)
         backoff = Backoff()
@@ -87,6 +97,7 @@ class Window:
                 waiting = next(entering, None)
                 moved = True
             moved |= self._advance_all()
+            moved |= tick()
             if moved:
                 backoff.reset()
             else:
@@ -109,6 +120,10 @@ class Window:
         return moved
 
     def _is_ready(self, active: _Active) -> bool:
+        if active.condition is not None:
+            if not active.condition():
+                return False
+            active.condition = None
         if active.wanted is not None:
             size = active.wanted.bytes
             if active is not self._active[0] and self._bytes + size > self._max_bytes:
@@ -129,6 +144,8 @@ class Window:
             active.wanted = step
         elif isinstance(step, Posted):
             self._busy.discard(active.channel)
+        elif callable(step):
+            active.condition = step
         else:
             active.requests = step
         return True

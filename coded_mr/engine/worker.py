@@ -30,13 +30,25 @@ class Worker:
         self._calls: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="coded-mr-worker", daemon=True).start()
 
-    def run(self, call: Callable[[], T]) -> T:
-        """Run the call in the thread and return its result, or raise what it raised."""
+    def start(self, call: Callable[[], T]) -> Future[T]:
+        """Run the call in the thread, after those before it; the future has its result or what it raised."""
         done: Future[T] = Future()
         self._calls.put((call, done))  # type: ignore[arg-type]
-        while not wait([done], timeout=_PROGRESS_INTERVAL).done:
-            self._comm.Iprobe()
+        return done
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Run the call in the thread and return its result, or raise what it raised."""
+        done = self.start(call)
+        while not self.wait(done):
+            pass
         return done.result()
+
+    def wait(self, done: Future[T]) -> bool:
+        """Wait a moment for a call while MPI progresses; return whether it is done."""
+        if wait([done], timeout=_PROGRESS_INTERVAL).done:
+            return True
+        self._comm.Iprobe()
+        return False
 
     def _serve(self) -> None:
         while True:

@@ -84,9 +84,7 @@ def test_a_combined_batch_holds_each_key_once(files_of: Files, run: Run) -> None
     assert all(decode(value)[1] is None for value in mapped.values)
 
 
-def test_combining_early_changes_nothing(
-    files_of: Files, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_combining_early_changes_nothing(files_of: Files, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     files = files_of(*["a b c a"] * 20)
     expected = run(Combined(), [files])[1][0].values
     monkeypatch.setattr("coded_mr.kernels.pairs._COMBINE_AT", 5)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from coded_mr.engine.groups import Groups
+from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.waiting import CHUNK
 from coded_mr.engine.window import POSTED, Reserve, Steps
 from coded_mr.plan.model import Packet
@@ -29,14 +30,19 @@ class GroupTransport:
     a receiver says when it has posted its last one, and its next packet on that communicator waits for it.
     """
 
-    def __init__(self, world: MPI.Intracomm, groups: Groups, *, chunk: int = CHUNK) -> None:
-        """Use the groups of one epoch; `chunk` bounds a single message, in bytes."""
+    def __init__(
+        self, world: MPI.Intracomm, groups: Groups, *, chunk: int = CHUNK, link: SharedLink | None = None
+    ) -> None:
+        """Use the groups of one epoch; `chunk` bounds a message, in bytes; `link` paces the senders."""
         self._world = world
         self._groups = groups
         self._chunk = chunk
+        self._link = link
 
     def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[None]:
         """Send the packet's header and payload to the member where it enters its group."""
+        if self._link is not None:
+            yield self._link.carries(payload.size + len(header))
         entry, tag = _entry(number, packet), number % _TAGS
         requests = [self._world.Isend(np.frombuffer(header, dtype=np.uint8), entry, tag)]
         requests += [self._world.Isend(part, entry, tag) for part in self._parts(payload)]

@@ -1,0 +1,111 @@
+"""Mapping a rank's batches, in the order in which packets need them, while MPI goes on."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+
+from coded_mr.engine.conservation import PartitionCount, RankCount
+from coded_mr.engine.packet import Value, pack_header
+from coded_mr.engine.store import Store
+from coded_mr.engine.timeline import Timeline
+from coded_mr.engine.worker import Worker
+from coded_mr.io.inputs import InputFile
+from coded_mr.kernels import Kernel, Mapped
+from coded_mr.plan.model import Plan
+from coded_mr.plan.order import map_order
+
+__all__ = ["Mapping"]
+
+
+class Mapping:
+    """Map the batches of a rank in the worker; keep, count and digest what comes.
+
+    `poll` is called between messages: it takes what the worker has finished and hands it the next batch.
+    `digests` has the digest of every mapped batch's values: equal on all ranks that map it.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        kernel: Kernel,
+        plan: Plan,
+        store: Store,
+        files: dict[int, list[InputFile]],
+        count: RankCount,
+        timeline: Timeline,
+    ) -> None:
+        """Start with the first batch."""
+        self._worker = worker
+        self._kernel = kernel
+        self._plan = plan
+        self._store = store
+        self._files = files
+        self._count = count
+        self._timeline = timeline
+        self._started = timeline.now()
+        self._pending = list(reversed(map_order(plan, count.rank)))
+        self._running: tuple[int, Future[list[Value]], Future[Mapped]] | None = None
+        self.digests: dict[int, int] = {}
+        self._next()
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether every batch is mapped."""
+        return self._running is None and not self._pending
+
+    def has(self, batch: int) -> bool:
+        """Tell whether a batch is mapped."""
+        return batch in self.digests
+
+    def finish(self) -> None:
+        """Map what is left."""
+        while not self.is_complete:
+            if self._running is None:
+                self._next()
+            else:
+                self._worker.wait(self._running[1])
+            self.poll()
+
+    def poll(self, may_start: Callable[[], bool] = lambda: True) -> bool:
+        """Take a finished batch, and start the next if allowed; return whether one was finished."""
+        finished = self._running is not None and self._running[1].done()
+        if finished:
+            assert self._running is not None
+            batch, values, mapped = self._running
+            self._running = None
+            self._keep(batch, values.result(), mapped.result())
+            if not self._pending:
+                self._timeline.add("map", self._started)
+        if self._running is None and self._pending and may_start():
+            self._next()
+        return finished
+
+    def _next(self) -> None:
+        if not self._pending:
+            self._timeline.add("map", self._started)
+            return
+        batch = self._pending.pop()
+        mapped = self._worker.start(partial(self._kernel.map_batch, self._files[batch]))
+        # The checksums are the worker's too: the main thread has messages to look after.
+        values = self._worker.start(lambda: list(map(Value.of, mapped.result().values)))
+        self._running = batch, values, mapped
+
+    def _keep(self, batch: int, values: list[Value], mapped: Mapped) -> None:
+        count = self._count
+        files = len(self._files[batch])
+        count.files += files
+        count.bytes_in += mapped.bytes_in
+        count.records += mapped.records_in
+        if self._plan.batches[batch].mappers[0] == count.rank:
+            count.spoken_files += files
+            count.spoken_bytes_in += mapped.bytes_in
+            count.spoken_records += mapped.records_in
+            for q, (pairs, value) in enumerate(zip(mapped.pairs, values, strict=True)):
+                part = count.mapped.setdefault(q, PartitionCount())
+                part.pairs += pairs
+                part.bytes += value.size
+        self.digests[batch] = zlib.crc32(pack_header([value.entry for value in values]))
+        self._store.put_mapped(batch, values)
