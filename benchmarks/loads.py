@@ -43,10 +43,11 @@ def _row(scratch: Path, data: str, checksum: str, Q: int, r: int, helpers: int) 
     formula = communication_load(Q, Fraction(r))
     total = measured["intermediate_bytes"]
     assert total == found.bytes
+    load, coded = measured["load"], measured["coded_bytes"]
     return (
-        f"{total / 1e6:>5.0f} MB {Q:>3} {r:>2} {helpers:>8} {float(formula):>11.5f} {measured['load']:>12.5f} "
-        f"{measured['load'] / float(formula) - 1:>+6.2%} {measured['padding_bytes'] / measured['coded_bytes']:>9.3%} "
-        f"{measured['header_bytes'] / measured['coded_bytes']:>9.4%}"
+        f"{total / 1e6:>5.0f} MB {Q:>3} {r:>2} {helpers:>8} {float(formula):>11.5f} {load:>12.5f} "
+        f"{load / float(formula) - 1:>+6.2%} {measured['padding_bytes'] / coded:>9.3%} "
+        f"{measured['header_bytes'] / coded:>9.4%}"
     )
 
 

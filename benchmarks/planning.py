@@ -19,8 +19,8 @@ def main() -> None:
         found = verify(plan)
         verified = time.perf_counter()
         print(
-            f"Q={Q:<3} r={r} helpers={helpers}: {len(plan.packets):>6} packets, plan {written - started:.3f} s, "
-            f"verify {verified - written:.3f} s, L={found.load}"
+            f"Q={Q:<3} r={r} helpers={helpers}: {len(plan.packets):>6} packets, "
+            f"plan {written - started:.3f} s, verify {verified - written:.3f} s, L={found.load}"
         )
     for ranks in (22, 100, 1000):
         started = time.perf_counter()

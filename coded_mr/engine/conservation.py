@@ -27,7 +27,8 @@ class RankCount:
     """Hold everything that one rank counted.
 
     The first rank that a batch names as mapper speaks for the batch: `spoken_files`, `spoken_bytes_in`,
-    `spoken_records` and `mapped` count those batches only, so that their sums count each file once.
+    `spoken_records` and `mapped` count those batches only, so that their sums count each file once. `copies`
+    has size and CRC-32 of the partitions that this rank reduced too but another one wrote.
     """
 
     rank: int
@@ -43,6 +44,7 @@ class RankCount:
     groups_reduced: int = 0
     records_out: int = 0
     parts: dict[int, PartFile] = field(default_factory=dict)
+    copies: dict[int, tuple[int, int]] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=Traffic)
     stages: list[Stage] = field(default_factory=list)
     peak_bytes: int = 0
@@ -78,7 +80,7 @@ def _problems(plan: Plan, files: int, plain_bytes: int | None, ranks: Sequence[R
     if plain_bytes is not None and input_bytes(ranks) != plain_bytes:
         yield f"the input had {plain_bytes} bytes, {input_bytes(ranks)} were read (did a file change?)"
     for q in range(plan.partitions):
-        yield from _partition_problems(q, ranks)
+        yield from _partition_problems(q, len(plan.reducers_of[q]), ranks)
     for count in ranks:
         yield from _traffic_problems(plan, count)
     due = sum(count.traffic.due for count in ranks)
@@ -87,19 +89,27 @@ def _problems(plan: Plan, files: int, plain_bytes: int | None, ranks: Sequence[R
         yield f"{due} bytes were sent to receivers, {received} arrived"
 
 
-def _partition_problems(q: int, ranks: Sequence[RankCount]) -> Iterator[str]:
+def _partition_problems(q: int, reducers: int, ranks: Sequence[RankCount]) -> Iterator[str]:
     mapped = [count.mapped[q] for count in ranks if q in count.mapped]
     reduced = [count.reduced[q] for count in ranks if q in count.reduced]
     written = [count.parts[q] for count in ranks if q in count.parts]
-    if len(reduced) != 1 or len(written) != 1:
-        yield f"partition {q} was reduced {len(reduced)} times and written {len(written)} times, not once"
+    if len(reduced) != reducers or len(written) != 1:
+        yield (
+            f"partition {q} was reduced {len(reduced)} times and written {len(written)} times, "
+            f"not {reducers} and 1"
+        )
         return
-    for what, sent, got in (
-        ("pairs", sum(part.pairs for part in mapped), reduced[0].pairs),
-        ("bytes", sum(part.bytes for part in mapped), reduced[0].bytes),
-    ):
-        if sent != got:
-            yield f"partition {q}: {sent} {what} were mapped, {got} were reduced"
+    for part in reduced:
+        for what, sent, got in (
+            ("pairs", sum(part.pairs for part in mapped), part.pairs),
+            ("bytes", sum(part.bytes for part in mapped), part.bytes),
+        ):
+            if sent != got:
+                yield f"partition {q}: {sent} {what} were mapped, {got} were reduced"
+    result = written[0].bytes, written[0].crc32
+    for count in ranks:
+        if count.copies.get(q, result) != result:
+            yield f"partition {q}: rank {count.rank} got another result than the rank that wrote it"
 
 
 def _traffic_problems(plan: Plan, count: RankCount) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -116,12 +118,15 @@ class Execution:
 
         def reduce() -> None:
             reduced = self._tools.kernel.reduce_partition(partition, [value.data for value in values])
-            self.count.parts[partition] = self._output.write_part(partition, reduced.blocks)
+            if self._plan.reducers_of[partition][0] == self.count.rank:
+                self.count.parts[partition] = self._output.write_part(partition, reduced.blocks)
+                self.count.groups_reduced += reduced.groups
+                self.count.records_out += reduced.records_out
+            else:
+                self.count.copies[partition] = _digest(reduced.blocks)
             self.count.reduced[partition] = PartitionCount(
                 reduced.pairs_in, sum(value.size for value in values)
             )
-            self.count.groups_reduced += reduced.groups
-            self.count.records_out += reduced.records_out
 
         self._tools.worker.run(reduce)
 
@@ -135,3 +140,11 @@ class Execution:
                 return file.name
         shown = ", ".join(file.name for file in files[:5]) + (", ..." if len(files) > 5 else "")
         return f"one of the {len(files)} files of batch {batch} ({shown})"
+
+
+def _digest(blocks: Iterable[bytes | memoryview]) -> tuple[int, int]:
+    """Return the size and CRC-32 of a result that another rank writes."""
+    size = crc = 0
+    for block in blocks:
+        size, crc = size + memoryview(block).nbytes, zlib.crc32(block, crc)
+    return size, crc

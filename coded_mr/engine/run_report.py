@@ -65,6 +65,23 @@ class RunReport:
         """Return the longest time that a rank spent in a stage, in seconds."""
         return max(sum(part.seconds for part in count.stages if part.name == stage) for count in self.ranks)
 
+    @property
+    def total_seconds(self) -> float:
+        """Return the time from the first map to the last reduce.
+
+        Map, shuffle and reduce of the slowest rank each, added up; map and shuffle that overlap count once.
+        """
+        first, last = self.slowest("map") + self.slowest("shuffle"), self.slowest("reduce")
+        if self.decision.request.implementation == "parallel":
+            first = max(self._end("map"), self._end("shuffle"))
+        return first + last
+
+    def _end(self, stage: str) -> float:
+        """Return when the last rank ended a stage, in seconds since its work began."""
+        return max(
+            (part.stop for count in self.ranks for part in count.stages if part.name == stage), default=0.0
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready: bytes and seconds as numbers, exact fractions as strings."""
         chosen = self.decision.chosen
@@ -85,12 +102,14 @@ class RunReport:
             "predicted": {
                 "load": str(self.verification.load),
                 "peak": str(self.verification.peak),
+                "total_seconds": float(chosen.total),
                 "map_seconds": float(chosen.t_map),
                 "shuffle_seconds": float(chosen.t_shuffle),
                 "reduce_seconds": float(chosen.t_reduce),
             },
             "measured": {
                 "load": self.load,
+                "total_seconds": self.total_seconds,
                 "map_seconds": self.slowest("map"),
                 "shuffle_seconds": self.slowest("shuffle"),
                 "reduce_seconds": self.slowest("reduce"),

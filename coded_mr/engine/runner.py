@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypedDict
 
 from mpi4py import MPI
 
@@ -19,7 +20,7 @@ from coded_mr.engine.run_report import RunReport
 from coded_mr.engine.shuffle import Limits
 from coded_mr.engine.waiting import barrier, broadcast, gather, scatter
 from coded_mr.engine.worker import Worker
-from coded_mr.io.inputs import InputFile, Source, assign, discover, split
+from coded_mr.io.inputs import InputFile, Source, deal, discover, split
 from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob
 from coded_mr.kernels import kernel_for
@@ -75,6 +76,11 @@ def run_order(world: MPI.Intracomm, order: Order) -> RunReport | None:
         raise
 
 
+class _Cutting(TypedDict):
+    whole_files: bool
+    record_bytes: int | None
+
+
 class Session:
     """A job made ready on a world, on which one or more plans can be carried out.
 
@@ -94,7 +100,7 @@ class Session:
         def look() -> tuple[object, int, str | None]:
             check_output(order.output, order.overwrite, order.inputs)
             self._sources = discover(order.inputs)
-            self._files = self._split(1)
+            self._files = split(self._sources, at_least=1, **self._cutting())
             prepared = worker.run(lambda: kernel.prepare(self._files, Q))
             weight = sum(source.weight for source in self._sources)
             return prepared, weight, None if order.link_rate is None else SharedLink.create()
@@ -190,11 +196,12 @@ class Session:
         compressed = any(source.compression for source in self._sources)
         return None if compressed else sum(source.size for source in self._sources)
 
-    def _split(self, at_least: int) -> list[InputFile]:
+    def _cutting(self) -> _Cutting:
+        """Return how the job lets its input be cut."""
         job = self._order.job
         if isinstance(job, RecordJob):
-            return split(self._sources, at_least=at_least, record_bytes=job.record_bytes)
-        return split(self._sources, at_least=at_least, whole_files=job.whole_files)
+            return {"whole_files": False, "record_bytes": job.record_bytes}
+        return {"whole_files": job.whole_files, "record_bytes": None}
 
     def _deal(
         self, batches_of: Sequence[Sequence[int]], shares: Sequence[Fraction]
@@ -203,11 +210,7 @@ class Session:
         everything: dict[int, list[InputFile]] = {}
 
         def hands() -> Sequence[dict[int, list[InputFile]]]:
-            files = self._split(len(shares))
-            everything.update(
-                (batch, [files[index] for index in indices])
-                for batch, indices in enumerate(assign(files, shares))
-            )
+            everything.update(enumerate(deal(self._sources, shares, **self._cutting())))
             dealt = [{batch: everything[batch] for batch in mine} for mine in batches_of]
             return dealt + [{}] * (self._world.size - len(dealt))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coded_mr.io.files import InputFile
-from coded_mr.io.inputs import Source, assign, discover, split
+from coded_mr.io.inputs import Source, deal, discover, split
 from coded_mr.io.output import OutputDirectory, PartFile, check_output, read_success, verify_output
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "OutputDirectory",
     "PartFile",
     "Source",
-    "assign",
+    "deal",
     "check_output",
     "discover",
     "read_success",

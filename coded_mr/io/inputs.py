@@ -7,22 +7,21 @@ import heapq
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from math import lcm
 from pathlib import Path
 
 from coded_mr.errors import InputError, PlanError, UsageError
 from coded_mr.io.files import InputFile, shown
 
-__all__ = ["InputFile", "Source", "assign", "discover", "matches", "split"]
+__all__ = ["InputFile", "Source", "assign", "deal", "discover", "matches", "split"]
 
 _SUFFIXES = {".gz": "gz", ".bz2": "bz2", ".xz": "xz"}
 _EXPANSION = 4  # text typically shrinks to a quarter
 _NAMED_AT_MOST = 5
-_FINE = 4
-_SMALL = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -94,45 +93,103 @@ def split(
     record_bytes: int | None = None,
     target_bytes: int = 64 << 20,
 ) -> list[InputFile]:
-    """Cut the sources into files w_0, w_1, ...: at_least of them when the data allow it.
+    """Cut the sources into files w_0, w_1, ...: at_least of them when the data allow it; see `deal`."""
+    if at_least < 1:
+        raise UsageError(f"an input cannot be split into {at_least} files: one or more")
+    shares = [Fraction(1, at_least)] * at_least
+    dealt = deal(
+        sources, shares, whole_files=whole_files, record_bytes=record_bytes, target_bytes=target_bytes
+    )
+    return sorted((file for batch in dealt for file in batch), key=lambda file: file.index)
 
-    No piece of a splittable source exceeds target_bytes (or one record, if that is longer); the
-    pieces of one source are equal to within one byte or record.  Compressed sources, empty ones and,
-    with whole_files, all sources give one file each.  A single source gives a multiple of at_least.
-    Raises InputError when the size of a plain source is no multiple of record_bytes.
+
+def deal(
+    sources: Sequence[Source],
+    shares: Sequence[Fraction],
+    *,
+    whole_files: bool = False,
+    record_bytes: int | None = None,
+    target_bytes: int = 64 << 20,
+) -> list[list[InputFile]]:
+    """Cut the sources into files and deal them to batches, so that batch b gets shares[b] of the weight.
+
+    Compressed sources, empty ones and, with whole_files, all sources are never cut: `assign` deals them. The
+    others are laid end to end and cut where a batch has what it still lacks, exact to a byte or record, so
+    that there is about one cut a batch. No piece exceeds target_bytes (or one record, if that is longer).
+    Files are numbered in the order of the sources; a batch's are in that order.
+
+    Raises InputError when the size of a plain source is no multiple of record_bytes, PlanError when a share
+    is negative or they do not sum to 1.
     """
     unit = 1 if record_bytes is None else record_bytes
-    if at_least < 1 or target_bytes < 1 or unit < 1:
+    if target_bytes < 1 or unit < 1:
         raise UsageError(
-            f"cannot split the input into {at_least} files of at most {target_bytes} bytes and records of "
-            f"{unit} bytes: all three must be positive"
+            f"cannot split the input into files of at most {target_bytes} bytes and records of "
+            f"{unit} bytes: both must be positive"
         )
     _check_records(sources, unit)
-    cut = [not whole_files and source.compression is None and source.size > 0 for source in sources]
-    units = [source.size // unit if may else 0 for source, may in zip(sources, cut, strict=True)]
-    needed = max(at_least - cut.count(False), 1)
-    wanted = _Pieces(at_least, needed, sum(s.weight for s in sources), sum(units), sum(cut) == 1)
-    largest = max(target_bytes // unit, 1)
-    files: list[InputFile] = []
-    for source, count in zip(sources, units, strict=True):
-        pieces = wanted.of(count, unit, -(-count // largest)) if count else 1
-        for piece in range(pieces):
-            begin, end = 0, source.size
-            if count:
-                begin, end = count * piece // pieces * unit, count * (piece + 1) // pieces * unit
-            files.append(
-                InputFile(
-                    index=len(files),
-                    path=source.path,
-                    offset=begin,
-                    length=end - begin,
-                    compression=source.compression,
-                    record_bytes=record_bytes,
-                    weight=source.weight if source.compression else end - begin,
-                    size=source.size,
-                )
-            )
-    return files
+    may = [not whole_files and source.compression is None and source.size > 0 for source in sources]
+    fixed = [number for number, cut in enumerate(may) if not cut]
+    loose = [number for number, cut in enumerate(may) if cut]
+    whole = assign(
+        [_file(sources[number], 0, sources[number].size, record_bytes) for number in fixed], shares
+    )
+    pieces = [
+        (fixed[position], 0, sources[fixed[position]].size, batch)
+        for batch, positions in enumerate(whole)
+        for position in positions
+    ]
+    taken = [sum(sources[fixed[position]].weight for position in positions) for positions in whole]
+    largest = max(target_bytes // unit, 1) * unit
+    for number, begin, end, batch in _cuts(sources, loose, _lacks(sources, shares, taken), unit):
+        count = -(-(end - begin) // largest)
+        edges = [begin + (end - begin) // unit * i // count * unit for i in range(count + 1)]
+        pieces += [(number, low, high, batch) for low, high in pairwise(edges)]
+    pieces.sort()
+    dealt: list[list[InputFile]] = [[] for _ in shares]
+    for index, (number, begin, end, batch) in enumerate(pieces):
+        dealt[batch].append(replace(_file(sources[number], begin, end, record_bytes), index=index))
+    return dealt
+
+
+def _file(source: Source, begin: int, end: int, record_bytes: int | None) -> InputFile:
+    return InputFile(
+        index=0,
+        path=source.path,
+        offset=begin,
+        length=end - begin,
+        compression=source.compression,
+        record_bytes=record_bytes,
+        weight=source.weight if source.compression else end - begin,
+        size=source.size,
+    )
+
+
+def _lacks(sources: Sequence[Source], shares: Sequence[Fraction], taken: Sequence[int]) -> list[Fraction]:
+    """Return the fraction of what may be cut that each batch gets, from what it has been dealt whole."""
+    total = sum(source.weight for source in sources)
+    lacking = [max(share * total - have, Fraction(0)) for share, have in zip(shares, taken, strict=True)]
+    whole = sum(lacking)
+    return [lack / whole for lack in lacking] if whole else list(shares)
+
+
+def _cuts(
+    sources: Sequence[Source], loose: Sequence[int], fractions: Sequence[Fraction], unit: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (source, begin, end, batch): the loose sources laid end to end, cut by the fractions."""
+    total = sum(sources[number].size // unit for number in loose)
+    edges = [int(total * edge) for edge in accumulate(fractions)]
+    start = batch = 0
+    for number in loose:
+        count = sources[number].size // unit
+        done = 0
+        while done < count:
+            while edges[batch] <= start + done:
+                batch += 1
+            upto = min(edges[batch] - start, count)
+            yield number, done * unit, upto * unit, batch
+            done = upto
+        start += count
 
 
 def assign(files: Sequence[InputFile], shares: Sequence[Fraction]) -> list[list[int]]:
@@ -165,31 +222,6 @@ def assign(files: Sequence[InputFile], shares: Sequence[Fraction]) -> list[list[
     for members in batches:
         members.sort()
     return batches
-
-
-@dataclass(frozen=True)
-class _Pieces:
-    """Decide into how many pieces a source is cut."""
-
-    at_least: int
-    needed: int  # pieces that the splittable sources must give together
-    weight: int  # of all sources
-    units: int  # bytes or records of all splittable sources
-    alone: bool
-
-    def of(self, units: int, unit: int, fewest: int) -> int:
-        pieces = max(
-            fewest,
-            -(-self.needed * units // self.units),
-            -(-self.at_least * units * unit // self.weight),
-        )
-        if not self.alone:
-            # Pieces of several sources do not add up to even batches: make them a quarter of a fair share.
-            grain = max(self.weight // (_FINE * self.at_least), _SMALL)
-            pieces = max(pieces, -(-units * unit // grain))
-        if pieces > 1 and 2 * pieces >= self.at_least:
-            pieces += -pieces % self.at_least
-        return min(pieces, units)
 
 
 def _check_records(sources: Iterable[Source], record_bytes: int) -> None:

@@ -9,11 +9,15 @@ from functools import cached_property
 from coded_mr.plan.ingredient import Ingredient, Numbers, Team, numbers_of, plan_of
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.model import Plan
-from coded_mr.plan.schemes import shared
+from coded_mr.plan.schemes import shared, sliced
 from coded_mr.text import counted
 from coded_mr.theory.load import Implementation
 
 __all__ = ["Candidate"]
+
+# Slices let packets leave early; more than some packets in all would cost more than the overlap gains.
+_MOST_SLICES = 16
+_SLICED_PACKETS = 2000
 
 
 @dataclass(frozen=True)
@@ -80,9 +84,17 @@ class Candidate:
         return sum((load for _, load in self.traffic), Fraction(0))
 
     @cached_property
+    def slices(self) -> int:
+        """Return in how many slices of the files the plan is carried out: several to overlap."""
+        packets = sum(numbers.packets for _, numbers in self._shares)
+        if self.implementation == "sequential" or not packets:
+            return 1
+        return max(min(_MOST_SLICES, _SLICED_PACKETS // packets), 1)
+
+    @cached_property
     def packets(self) -> int:
         """Return how many packets travel."""
-        return sum(numbers.packets for _, numbers in self._shares)
+        return sum(numbers.packets for _, numbers in self._shares) * self.slices
 
     @cached_property
     def groups(self) -> int:
@@ -146,7 +158,7 @@ class Candidate:
         """Return the plan itself."""
         plans = [(plan_of(part, self.team), part.fraction) for part in self.ingredients]
         plan = plans[0][0] if len(plans) == 1 else shared(plans, self.scheme)
-        return replace(plan, scheme=self.scheme)
+        return sliced(replace(plan, scheme=self.scheme), self.slices)
 
     def __str__(self) -> str:
         """Return the numbers in a line."""

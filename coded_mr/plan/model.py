@@ -82,6 +82,15 @@ class Plan:
         return tuple(rank for rank, owned in enumerate(self.reduces) if not owned)
 
     @cached_property
+    def reducers_of(self) -> tuple[tuple[int, ...], ...]:
+        """Return, for every partition, the ranks that reduce it; the first one writes the result."""
+        found: list[list[int]] = [[] for _ in range(self.partitions)]
+        for rank, owned in enumerate(self.reduces):
+            for q in owned:
+                found[q].append(rank)
+        return tuple(map(tuple, found))
+
+    @cached_property
     def batches_of(self) -> tuple[tuple[int, ...], ...]:
         """Return, for every rank, the batches that it maps, ascending."""
         mapped: list[list[int]] = [[] for _ in self.reduces]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_PACKETS", "Scheme", "offers_for"]
 
 Scheme: TypeAlias = Literal[
-    "solver-helper", "symmetric", "hybrid", "mixture", "resolvable", "replicated", "uncoded", "cascaded"
+    "solver-helper", "symmetric", "mixture", "resolvable", "replicated", "uncoded", "cascaded"
 ]
 
 # A plan of more packets takes longer to write down and to walk than coding is likely to save.
@@ -107,7 +107,7 @@ def _mixed(mixture: Mixture, machine: Machine) -> Candidate:
     parts = tuple(Ingredient(part.kind, part.r, part.fraction) for part in mixture.parts)
     kinds = {part.kind for part in mixture.parts if part.r < mixture.solvers}
     alike: dict[str, Scheme] = {"helper": "solver-helper", "cdc": "symmetric"}
-    scheme = alike[kinds.pop()] if len(kinds) == 1 else "hybrid" if len(parts) == 2 else "mixture"
+    scheme = alike[kinds.pop()] if len(kinds) == 1 else "mixture"
     helpers = mixture.helpers if mixture.helper_share else 0
     team = Team(mixture.partitions, mixture.solvers, helpers)
     return Candidate(scheme, team, parts, machine, mixture.implementation)

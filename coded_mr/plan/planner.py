@@ -107,7 +107,7 @@ def wanted_ranks(request: Request, costs: Costs | None) -> int | None:
     Q, r = request.partitions, request.r
     if request.helpers is not None:
         return Q + request.helpers
-    if request.scheme not in (None, "solver-helper", "mixture", "hybrid"):
+    if request.scheme not in (None, "solver-helper", "mixture"):
         return Q
     if r is not None:
         return Q if r == Q else Q + (-(-Q // r) if r else 1)

@@ -62,6 +62,10 @@ def spoil_not_written(ranks):
     del ranks[1].parts[1]
 
 
+def spoil_copy(ranks):
+    ranks[4].copies[1] = (5, 1)
+
+
 def spoil_sent_packets(ranks):
     ranks[3].traffic.sent_packets += 1
 
@@ -89,8 +93,9 @@ def spoil_spare(ranks):
         (spoil_bytes_in, "60 bytes, 61 were read"),
         (spoil_pairs, "partition 0: 6 pairs were mapped, 7 were reduced"),
         (spoil_bytes, "partition 2: 24 bytes were mapped, 23 were reduced"),
-        (spoil_reduced_twice, "partition 0 was reduced 2 times"),
+        (spoil_reduced_twice, "partition 0 was reduced 2 times and written 1 times, not 1 and 1"),
         (spoil_not_written, "partition 1 was reduced 1 times and written 0 times"),
+        (spoil_copy, "partition 1: rank 4 got another result"),
         (spoil_sent_packets, "due from rank 3"),
         (spoil_received_packets, "2 packets were due to rank 0, 1 were counted"),
         (spoil_values, "values were due to rank 0"),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_mr.errors import PlanError
-from coded_mr.io import InputFile, assign
+from coded_mr.io import InputFile
+from coded_mr.io.inputs import assign
 
 
 def files_of(weights: list[int]) -> list[InputFile]:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from coded_mr.errors import PlanError, UsageError
 from coded_mr.plan import verify
+from coded_mr.plan.machine import Machine
 from coded_mr.plan.offers import MAX_PACKETS
 from coded_mr.plan.planner import Request, decide, wanted_ranks
-from coded_mr.theory.allocation import sequential
+from coded_mr.theory.allocation import parallel, sequential
 from coded_mr.theory.costs import Costs
 
 PAPER = Costs.parse("1,2,1")
@@ -79,6 +80,53 @@ def test_forced_helpers_and_scheme_are_respected():
     chosen = decide(Request(4, 9, r=2, helpers=5), PAPER).chosen
     assert (chosen.solvers, chosen.helpers, chosen.r) == (4, 5, 2)
     assert decide(Request(4, 9, scheme="uncoded"), PAPER).chosen.scheme == "uncoded"
+
+
+def test_any_number_of_ranks_gets_the_exact_optimum_of_the_reference(golden):
+    for row in golden("constrained")["constrained"]:
+        costs = Costs(*(Fraction(row[name]) for name in ("c_m", "c_s", "c_r")))
+        request = Request(row["Q"], row["P"], implementation=row["implementation"])
+        assert decide(request, costs).chosen.total == Fraction(row["mix"]["cost"]), row
+
+
+@given(st.integers(1, 6), costs)
+def test_theorem_2_is_chosen_when_map_and_shuffle_overlap(partitions, costs):
+    optimum = parallel(partitions, costs)
+    chosen = decide(Request(partitions, optimum.k_star, implementation="parallel"), costs).chosen
+    assert (chosen.total, chosen.ranks) == (optimum.t_star, optimum.k_star)
+
+
+def test_a_multicast_that_costs_copies_never_pays():
+    """With beta(j) = j coding moves the same bytes over the network as no coding (THEORY, warning 2)."""
+    for text in ("1,2,1", "3,1,1", "1,9,1"):
+        copies = Machine(Costs.parse(text), beta=tuple(Fraction(j) for j in range(1, 9)))
+        for ranks in (3, 6, 8):
+            decision = decide(Request(4, ranks), copies)
+            plain = [c for c in decision.considered if c.load == 0 or c.traffic == ((1, c.load),)]
+            assert decision.chosen.total == min(c.total for c in plain)
+
+
+def test_bookkeeping_can_cost_more_than_coding_saves():
+    costs = Costs.parse("1,2,1")
+    ideal = decide(Request(8, 12), costs).chosen
+    assert ideal.packets > 12
+    slow = decide(Request(8, 12), Machine(costs, packet=Fraction(1), group=Fraction(1))).chosen
+    assert slow.packets < ideal.packets
+
+
+def test_ranks_that_share_cores_are_not_used_for_mapping_twice():
+    costs = Costs.parse("5,1,1")
+    crowded = decide(Request(4, 8), Machine(costs, slots=2)).chosen
+    assert crowded.mapped == 1
+    assert crowded.t_map == Fraction(5, 2)
+
+
+def test_padding_counts_against_packets_of_many_values():
+    costs = Costs.parse("1,2,1")
+    even = decide(Request(3, 5), costs).chosen
+    skewed = decide(Request(3, 5), Machine(costs, padding=(Fraction(1), Fraction(2), Fraction(3)))).chosen
+    assert even.r == 2
+    assert skewed.scheme != even.scheme or skewed.r != even.r
 
 
 def test_spares_are_named():

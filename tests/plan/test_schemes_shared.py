@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from coded_mr.errors import PlanError, UsageError
 from coded_mr.plan import Plan, verify
 from coded_mr.plan.bound import lower_bound
-from coded_mr.plan.schemes import hybrid, mixture, parallel, shared, solver_helper, symmetric, uncoded
+from coded_mr.plan.schemes import (
+    hybrid,
+    mixture,
+    parallel,
+    shared,
+    sliced,
+    solver_helper,
+    symmetric,
+    uncoded,
+)
 from coded_mr.theory import allocation
 from coded_mr.theory.constrained import Mixture, Part
 from coded_mr.theory.costs import Costs
@@ -174,3 +183,13 @@ def different(first: Plan, second: Plan) -> list[tuple[Plan, Fraction]]:
 def test_plans_that_do_not_fit_together_are_refused(plans):
     with pytest.raises(PlanError, match="share"):
         shared(plans, "unfit")
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.data())
+def test_slices_change_no_load(partitions, count, data):
+    r = data.draw(st.integers(0, partitions))
+    plan = solver_helper(partitions, partitions, r, 0 if r == partitions else 2)
+    assert verify(sliced(plan, count)) == verify(plan)
+    assert len(sliced(plan, count).packets) == count * len(plan.packets)
+    with pytest.raises(PlanError, match="0 slices"):
+        sliced(plan, 0)

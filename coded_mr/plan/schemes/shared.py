@@ -14,7 +14,7 @@ from coded_mr.theory import allocation
 from coded_mr.theory.constrained import Mixture
 from coded_mr.theory.costs import Costs
 
-__all__ = ["hybrid", "mixture", "parallel", "shared"]
+__all__ = ["hybrid", "mixture", "parallel", "shared", "sliced"]
 
 
 def shared(plans: Sequence[tuple[Plan, Fraction]], scheme: str) -> Plan:
@@ -51,6 +51,26 @@ def shared(plans: Sequence[tuple[Plan, Fraction]], scheme: str) -> Plan:
                 for (plan, _), offset in zip(used, offsets, strict=True)
             ]
         ),
+    )
+
+
+def sliced(plan: Plan, count: int) -> Plan:
+    """Carry a plan out in so many slices of the files, one after the other in the schedule.
+
+    The loads stay what they are. With smaller batches the first packets need less to be mapped, so that
+    map and shuffle overlap nearly as the theory assumes: the excess falls as 1 / count.
+
+    Raises PlanError for less than one slice.
+    """
+    if count < 1:
+        raise PlanError(f"a plan cannot be carried out in {count} slices: one or more")
+    size = len(plan.batches)
+    return Plan(
+        scheme=plan.scheme,
+        partitions=plan.partitions,
+        reduces=plan.reduces,
+        batches=tuple(Batch(b.mappers, b.share / count) for _ in range(count) for b in plan.batches),
+        packets=tuple(_moved(packet, i * size) for i in range(count) for packet in plan.packets),
     )
 
 
