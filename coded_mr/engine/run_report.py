@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
 from coded_mr.engine.profile import Profile
+from coded_mr.plan.bound import lower_bound
 from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
@@ -27,6 +30,7 @@ class RunReport:
     verification: Verification
     decision: Decision
     profile: Profile | None
+    measured_now: bool
     files: int
     world: int
     ranks: tuple[RankCount, ...]
@@ -76,6 +80,16 @@ class RunReport:
             first = max(self._end("map"), self._end("shuffle"))
         return first + last
 
+    @property
+    def exposed_seconds(self) -> float:
+        """Return how long after the last map the last packet came: what of the shuffle no map hides."""
+        return max(self._end("shuffle") - self._end("map"), 0.0)
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """Return the least load that the plan's placement allows (Lemma 1)."""
+        return lower_bound(self.plan)
+
     def _end(self, stage: str) -> float:
         """Return when the last rank ended a stage, in seconds since its work began."""
         return max(
@@ -101,6 +115,7 @@ class RunReport:
             "profile": self.profile.to_dict() if self.profile else None,
             "predicted": {
                 "load": str(self.verification.load),
+                "bound": str(self.bound),
                 "peak": str(self.verification.peak),
                 "total_seconds": float(chosen.total),
                 "map_seconds": float(chosen.t_map),
@@ -113,6 +128,7 @@ class RunReport:
                 "map_seconds": self.slowest("map"),
                 "shuffle_seconds": self.slowest("shuffle"),
                 "reduce_seconds": self.slowest("reduce"),
+                "exposed_seconds": self.exposed_seconds,
                 "coded_bytes": self.coded_bytes,
                 "header_bytes": self.header_bytes,
                 "padding_bytes": self.padding_bytes,
@@ -145,13 +161,15 @@ class RunReport:
             *(f"          {reason}" for reason in self.decision.reasons),
             f"input     {counted(counts['files'], 'file')}, {bytes_text(counts['bytes_in'])}, "
             f"{counted(counts['records_mapped'], 'record')} mapped",
-            f"load      predicted {float(self.verification.load):.4f}, measured {self.load:.4f}: "
+            f"load      predicted {float(self.verification.load):.4f} (bound {float(self.bound):.4f}), "
+            f"measured {self.load:.4f}: "
             f"{bytes_text(self.coded_bytes)} coded of {bytes_text(self.intermediate_bytes)} "
             f"(padding {bytes_text(self.padding_bytes)}, headers {bytes_text(self.header_bytes)})",
             "seconds   predicted "
             + ", ".join(f"{name} {float(value):.3f}" for name, value in self._predicted_times())
             + "; measured "
             + ", ".join(f"{name} {self.slowest(name):.3f}" for name in ("map", "shuffle", "reduce")),
+            *self._remarks(),
         ]
         return "\n".join(rows)
 
@@ -168,6 +186,18 @@ class RunReport:
             "group_seconds": float(machine.group),
             "slots": machine.slots,
         }
+
+    def _remarks(self) -> list[str]:
+        lines = []
+        if self.decision.request.implementation == "parallel":
+            lines.append(
+                f"overlap   the last packet came {self.exposed_seconds:.3f} s after the last map; "
+                f"map and shuffle took {self.total_seconds - self.slowest('reduce'):.3f} s together"
+            )
+        if self.profile is not None and self.measured_now:
+            spent = self.profile.seconds / (self.profile.seconds + self.total_seconds)
+            lines.append(f"costs     measured in {self.profile.seconds:.3f} s, {spent:.1%} of the run")
+        return lines
 
     def _predicted_times(self) -> list[tuple[str, Any]]:
         chosen = self.decision.chosen

@@ -186,6 +186,7 @@ class Session:
             verification=verification,
             decision=decision,
             profile=self.profile,
+            measured_now=self._order.profile is None,
             files=files,
             world=self._world.size,
             ranks=tuple(ranks),

@@ -87,7 +87,7 @@ def test_it_starts_mpi_itself_with_as_many_ranks_as_the_plan_wants(mpi: Mpi, fol
     assert [rank["role"] for rank in report["ranks"]] == ["solver"] * 3 + ["helper"] * 2
     assert report["predicted"]["load"] == "1/9"
     assert "3 solvers and 2 helpers, r=2" in done.stdout
-    assert "predicted 0.1111, measured" in done.stdout
+    assert "predicted 0.1111 (bound 0.1111), measured" in done.stdout
     success = verify_output(str(folder / "out"))
     assert success["job_id"] == report["job_id"]
     assert success["counts"] == report["counts"]

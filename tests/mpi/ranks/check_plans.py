@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from mpi4py import MPI
+from numpy.typing import NDArray
 
+from coded_mr import RecordJob
 from coded_mr.engine.runner import Order, run_order
 from coded_mr.engine.shuffle import Limits
 from coded_mr.io.output import verify_output
 from coded_mr.jobfile import load_job
-from coded_mr.plan.planner import SCHEMES, Request
+from coded_mr.plan.planner import SCHEMES, Request, decide
 from coded_mr.terasort.kinds import make_records
 from coded_mr.terasort.validate import checksum_of, validate
 from coded_mr.theory.costs import Costs
@@ -28,10 +32,19 @@ TOP = Path(__file__).parents[3]
 RANKS = MPI.COMM_WORLD.size
 
 
-def run(job: str, inputs: list[Path], output: Path, request: Request, **options: Any):
+class Even(RecordJob):
+    """Deal records round, so that all values of a batch are of equal size."""
+
+    record_bytes = 12
+
+    def partition(self, records: NDArray[np.uint8], partitions: int) -> NDArray[np.int64]:
+        return np.arange(len(records)) % partitions
+
+
+def run(job: str | RecordJob, inputs: list[Path], output: Path, request: Request, **options: Any):
     order = Order(
-        job=load_job(str(TOP / "jobs" / job))(),
-        job_name=job,
+        job=load_job(str(TOP / "jobs" / job))() if isinstance(job, str) else job,
+        job_name=str(job),
         inputs=tuple(map(str, inputs)),
         output=str(output),
         request=request,
@@ -93,6 +106,28 @@ def test_terasort_by_every_scheme_has_the_load_of_its_formula(
         if scheme == "cascaded":
             assert chosen.load == cascaded_load(RANKS, int(chosen.r), 2)
             assert sum(len(count.copies) for count in report.ranks) == partitions
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.parametrize("scheme", ["solver-helper", "symmetric", "resolvable", "replicated", "uncoded"])
+def test_values_of_equal_size_give_the_formula_to_the_byte(mpi_tmp_path: Path, scheme: Any, r: int) -> None:
+    partitions = RANKS - 2 if scheme == "solver-helper" else RANKS
+    request = Request(partitions, r=min(r, partitions), scheme=scheme)
+    chosen = decide(dataclasses.replace(request, ranks=RANKS), Costs.parse("3,2,1")).chosen
+    records = 10 * partitions * len(chosen.build().batches)
+    data = mpi_tmp_path / "data"
+    if MPI.COMM_WORLD.rank == 0:
+        data.write_bytes(np.arange(3 * records, dtype=np.uint32).tobytes())
+    MPI.COMM_WORLD.Barrier()
+    report = run(Even(), [data], mpi_tmp_path / "out", request)
+    if report is not None:
+        payload = sum(count.traffic.sent_payload for count in report.ranks)
+        assert report.intermediate_bytes == 12 * records
+        assert payload == chosen.load * report.intermediate_bytes
+        assert report.padding_bytes == 0
+        result = b"".join(path.read_bytes() for path in sorted((mpi_tmp_path / "out").glob("part-*")))
+        rows = np.frombuffer(result, dtype=np.uint32).reshape(-1, 3)
+        assert np.array_equal(np.sort(rows[:, 0]), np.arange(0, 3 * records, 3))
 
 
 def test_files_are_divided_as_theorem_2_says(mpi_tmp_path: Path) -> None:
