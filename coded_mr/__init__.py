@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from coded_mr.io.files import InputFile
 from coded_mr.job import Job, RecordJob
 
 if TYPE_CHECKING:
-    from coded_mr.io.inputs import InputFile
+    from coded_mr.api import plan as make_plan
+    from coded_mr.api import run
+    from coded_mr.plan.model import Plan
 
-__all__ = ["InputFile", "Job", "RecordJob", "__version__"]
+__all__ = ["InputFile", "Job", "Plan", "RecordJob", "__version__", "make_plan", "run"]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the public names that most uses of the package do without when they are asked for."""
-    if name == "InputFile":
-        from coded_mr.io.inputs import InputFile
+    """Import the names that a job file does without when they are asked for."""
+    if name == "Plan":
+        from coded_mr.plan.model import Plan
 
-        return InputFile
+        return Plan
+    if name in ("make_plan", "run"):
+        from coded_mr import api
+
+        return api.run if name == "run" else api.plan
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
