@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_text", "counted"]
+from fractions import Fraction
+
+__all__ = ["bytes_text", "counted", "fraction_text"]
 
 
 def counted(number: int, noun: str) -> str:
@@ -18,3 +20,9 @@ def bytes_text(count: float) -> str:
         if abs(count) < 1000 * size:
             return f"{count / size:.2f} {unit}"
     return f"{count / 1e9:.2f} GB"
+
+
+def fraction_text(value: Fraction) -> str:
+    """Return a fraction exactly if it is short, else to six digits."""
+    text = str(value)
+    return text if len(text) <= 9 else f"{float(value):.6g}"

@@ -23,10 +23,16 @@ _RANK_0_SECONDS = 2.0
 _COMMANDS = {
     "run": "run a job on files",
     "calibrate": "measure what a job costs on these ranks",
+    "compare": "run several plans of a job on the same ranks, and show their times and bytes",
     "plan": "show the optimal number of servers and the computation load, without MPI",
     "simulate": "see where coding pays on a machine that does not exist, without MPI",
+    "linear": "coded linear algebra: products that do not wait for slow servers",
     "generate": "write the input of a benchmark",
     "validate": "check the output of a benchmark",
+    "new": "write a job to start from, and its test",
+    "check": "try a job on a sample in one process, where a debugger works",
+    "sbatch": "print a batch script for Slurm, sized by the planner",
+    "doctor": "see whether a job would run here, and what to mend",
 }
 
 

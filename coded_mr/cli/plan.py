@@ -15,7 +15,7 @@ from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.planner import Decision, decide
 from coded_mr.plan.verify import verify
-from coded_mr.text import counted
+from coded_mr.text import counted, fraction_text
 from coded_mr.theory.allocation import (
     Allocation,
     Row,
@@ -196,7 +196,7 @@ def _table(optimum: Allocation) -> list[str]:
         mark = "*" if row.r in (optimum.r_plus, optimum.r_minus) and _is_part(optimum, row.r) else " "
         lines.append(
             f"{mark} {row.r:>4} {row.p!s:>10} {row.L!s:>10} {helpers:>8} {ranks:>6} "
-            f"{_short(row.t_map):>11} {_short(row.t_shuffle):>11} {_short(row.total):>11}"
+            f"{fraction_text(row.t_map):>11} {fraction_text(row.t_shuffle):>11} {fraction_text(row.total):>11}"
         )
     return lines if len(lines) > 1 else ["  (no table for so many partitions)"]
 
@@ -205,10 +205,7 @@ def _is_part(optimum: Allocation, r: int) -> bool:
     return any(r == degree for degree, _ in optimum.parts)
 
 
-def _short(value: Fraction) -> str:
-    text = str(value)
-    return text if len(text) <= 9 else f"{float(value):.6g}"
-
-
 def _exact(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{value} ({float(value):.6g})"
+    exact = fraction_text(value)
+    whole = value.denominator == 1 or exact != str(value)
+    return exact if whole else f"{exact} ({float(value):.6g})"

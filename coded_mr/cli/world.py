@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from coded_mr.engine.runner import Order
 
-__all__ = ["Command", "main"]
+__all__ = ["Command", "main", "read"]
 
 
 class Command:
@@ -56,7 +56,7 @@ class Command:
 
 def main(command: Command, arguments: Sequence[str]) -> int:
     """Run a command and return its exit status."""
-    options, job = _read(command, arguments)
+    options, job = read(command, arguments)
     check_json(options.json)
     command.check(options)
     if announced(os.environ) is None:
@@ -101,7 +101,7 @@ def _parser(command: Command, *, whole: bool) -> Parser:
     return parser
 
 
-def _read(command: Command, arguments: Sequence[str]) -> tuple[argparse.Namespace, Job | RecordJob]:
+def read(command: Command, arguments: Sequence[str]) -> tuple[argparse.Namespace, Job | RecordJob]:
     """Parse the options, those of the job among them: the job must be known first."""
     parser = _parser(command, whole=True)
     words = list(arguments)

@@ -147,7 +147,9 @@ def _padding(sizes: npt.NDArray[np.float64], members: int) -> tuple[float, ...]:
 def _slots(world: MPI.Intracomm) -> int | None:
     """Return how many ranks the hosts' processors can serve at once; None when that is all of them."""
     host = world.Split_type(MPI.COMM_TYPE_SHARED)
-    mine = min(len(os.sched_getaffinity(0)), host.size) / host.size
+    # Together: a launcher may have bound each rank to a processor of its own.
+    processors = set().union(*host.allgather(os.sched_getaffinity(0)))
+    mine = min(len(processors), host.size) / host.size
     host.Free()
     total: float = world.allreduce(mine)
     slots = max(round(total), 1)
@@ -172,11 +174,13 @@ def _network(
         while size < _LARGEST and 4 * large.seconds < budget / len(counts):
             size *= 4
             large = _exchange(world, tools, receivers, size)
-        per_byte[receivers] = large.seconds / (large.packets * size)
+        # What disturbs a probe makes it slower, never faster: the better of two counts.
+        seconds = min(large.seconds, _exchange(world, tools, receivers, size).seconds)
+        per_byte[receivers] = seconds / (large.packets * size)
         packet_seconds = max(packet_seconds, small.seconds / small.packets - _SMALL * per_byte[receivers])
         if small.groups:
             group_seconds = max(group_seconds, small.group_seconds / small.groups)
-        spent += small.seconds + large.seconds
+        spent += small.seconds + 2 * large.seconds
         if spent > budget:
             break
     return per_byte, packet_seconds, group_seconds

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from coded_mr.engine.comparison_report import Comparison, Entry, Times, short
 from coded_mr.engine.run_report import RunReport
 from coded_mr.errors import ConservationError, PlanError
 from coded_mr.io.output import OutputDirectory, PartFile
@@ -17,7 +18,6 @@ from coded_mr.plan.machine import Machine
 from coded_mr.plan.model import Plan
 from coded_mr.plan.offers import Scheme
 from coded_mr.plan.planner import Decision, Request, decide
-from coded_mr.report.comparison import Comparison, Entry, Times, short
 from coded_mr.text import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = ["OWN_LOADS", "Lineup", "Question", "Wish", "check_same", "compare", "
 
 _LOG = logging.getLogger("coded_mr")
 
-# These schemes have a computation load of their own: it is not asked for, it comes with the ranks and costs.
+# These schemes have computation loads of their own, which come with the ranks and the costs.
 OWN_LOADS: tuple[Scheme, ...] = ("uncoded", "mixture")
 
 
@@ -103,9 +103,12 @@ def line_up(request: Request, machine: Machine, question: Question) -> Lineup:
 
 
 def _loads(wish: Wish, request: Request, question: Question) -> Sequence[int | None]:
-    """Return the computation loads of a scheme: None where the scheme has its own."""
+    """Return the computation loads of a scheme; None is the planner's choice among its own.
+
+    Uncoded takes part twice: with one rank a file, as everybody else does it, and as the planner likes it.
+    """
     if wish.scheme in OWN_LOADS:
-        return (None,)
+        return (1, None) if wish.scheme == "uncoded" else (None,)
     return range(request.partitions + 1) if question.loads is None else question.loads
 
 
@@ -234,6 +237,8 @@ def _entry(decision: Decision, report: RunReport) -> Entry:
         predicted=Times(*map(float, predicted)),
         measured=(),
         coded_bytes=report.coded_bytes,
+        padding_bytes=report.padding_bytes,
+        header_bytes=report.header_bytes,
         wire_bytes=report.delivered_bytes,
         intermediate_bytes=report.intermediate_bytes,
     )

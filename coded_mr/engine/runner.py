@@ -20,6 +20,7 @@ from coded_mr.engine.run_report import RunReport
 from coded_mr.engine.shuffle import Limits
 from coded_mr.engine.waiting import barrier, broadcast, gather, scatter
 from coded_mr.engine.worker import Worker
+from coded_mr.errors import UsageError
 from coded_mr.io.inputs import InputFile, Source, deal, discover, split
 from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob
@@ -105,9 +106,15 @@ class Session:
             weight = sum(source.weight for source in self._sources)
             return prepared, weight, None if order.link_rate is None else SharedLink.create()
 
+        if order.link_rate is not None:
+            _check_one_host(world)
         prepared, self._weight, path = broadcast(self._world, look if world.rank == 0 else None)
         worker.run(lambda: kernel.adopt(prepared, Q))
         link = SharedLink(path, order.link_rate) if path is not None and order.link_rate else None
+        if link is not None:
+            barrier(self._world)
+            # All have it open: nothing stays behind, however this ends.
+            link.remove()
         self._tools = Tools(worker, kernel, order.limits, link)
         self.profile = order.profile
 
@@ -120,8 +127,6 @@ class Session:
         link = self._tools.link
         if link is not None:
             link.close()
-            if self._world.rank == 0:
-                link.remove()
         if failed is None:
             self._world.Free()
 
@@ -217,3 +222,11 @@ class Session:
 
         mine = scatter(self._world, hands if self._world.rank == 0 else None)
         return everything or mine
+
+
+def _check_one_host(world: MPI.Intracomm) -> None:
+    host = world.Split_type(MPI.COMM_TYPE_SHARED)
+    alone = host.size == world.size
+    host.Free()
+    if not alone:
+        raise UsageError("--link-rate emulates a link among ranks on one host, and these are on several")

@@ -10,7 +10,7 @@ from coded_mr.plan.ingredient import Ingredient, Numbers, Team, numbers_of, plan
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.model import Plan
 from coded_mr.plan.schemes import shared, sliced
-from coded_mr.text import counted
+from coded_mr.text import counted, fraction_text
 from coded_mr.theory.load import Implementation
 
 __all__ = ["Candidate"]
@@ -165,4 +165,6 @@ class Candidate:
         ranks = counted(self.solvers, "solver")
         if self.helpers:
             ranks += f" and {counted(self.helpers, 'helper')}"
-        return f"{self.scheme} with {ranks}, r={self.r}" + (f", s={self.team.s}" if self.team.s > 1 else "")
+        return f"{self.scheme} with {ranks}, r={fraction_text(self.r)}" + (
+            f", s={self.team.s}" if self.team.s > 1 else ""
+        )

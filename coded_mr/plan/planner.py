@@ -165,10 +165,11 @@ def _reasons(request: Request, ranks: int, optimum: Allocation, ordered: list[Ca
         rivals = {c.scheme: c for c in reversed(ordered) if c.scheme != chosen.scheme}
         shown = sorted(rivals.values(), key=lambda c: c.total)[:3]
         if shown and chosen.total:
-            yield "slower: " + ", ".join(f"{c} by {_excess(c, chosen):.1%}" for c in shown)
+            yield "slower: " + ", ".join(f"{c} {_excess(c, chosen)}" for c in shown)
     if ranks > chosen.ranks:
         yield f"{counted(ranks - chosen.ranks, 'spare')} among {ranks} ranks: this plan has no use for more"
 
 
-def _excess(candidate: Candidate, chosen: Candidate) -> float:
-    return float(candidate.total / chosen.total - 1)
+def _excess(candidate: Candidate, chosen: Candidate) -> str:
+    times = float(candidate.total / chosen.total)
+    return f"by {times - 1:.1%}" if times < 10 else "by more than 10 times"

@@ -22,7 +22,7 @@ _FORMAT = "<d"
 class SharedLink:
     """Reserve transmission times on a link that all ranks of a host share through a small file.
 
-    Rank 0 makes the file with `create`, all open it by name, rank 0 removes it.
+    Rank 0 makes the file with `create`, all open it by name; once they have, any may remove the name.
     """
 
     def __init__(self, path: str, bytes_per_second: float) -> None:
@@ -40,7 +40,7 @@ class SharedLink:
         return path
 
     def remove(self) -> None:
-        """Remove the file; ranks that have it open may go on."""
+        """Remove the name; ranks that have the file open go on."""
         Path(self._path).unlink(missing_ok=True)
 
     def close(self) -> None:
