@@ -94,6 +94,19 @@ def test_the_plot_has_every_point_and_the_measured_ones(capsys, tmp_path: Path):
     assert len(line.get("points").split()) == sum(point["corner"] for point in found["points"])
 
 
+def test_every_subcommand_that_help_lists_explains_itself(capsys):
+    with pytest.raises(SystemExit):
+        main(["linear", "--help"])
+    listed = capsys.readouterr().out.partition("subcommands:")[2].partition("\n\n")[0]
+    names = [line.split()[0] for line in listed.splitlines() if line]
+    assert {"tradeoff", "matmul"} <= set(names)
+    for name in names:
+        with pytest.raises(SystemExit) as ended:
+            main(["linear", name, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: coded-mr linear {name}" in capsys.readouterr().out
+
+
 def refused(capsys, *words: str) -> str:
     assert main(["linear", *words]) == 2
     return capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -146,4 +147,19 @@ def test_other_fields_are_refused(bits: int) -> None:
 def test_the_extra_is_named_when_galois_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "galois", None)
     with pytest.raises(UsageError, match=r"pip install 'coded_mr\[linear\]'"):
-        field.__wrapped__(8)
+        _ = field(8).galois
+
+
+@BOTH
+def test_the_polynomial_and_the_generator_are_those_of_galois(bits: int) -> None:
+    over = field(bits)
+    assert over.polynomial == int(over.galois.irreducible_poly)
+    assert over.generator == int(over.galois.primitive_element)
+
+
+def test_a_field_does_not_load_galois() -> None:
+    code = "import sys; from coded_mr.linear.codes import field; field(16); print('galois' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "False"

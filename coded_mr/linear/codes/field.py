@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Field", "field"]
 
+# Conway polynomials: x^8+x^4+x^3+x^2+1 and x^16+x^5+x^3+x^2+1, with the primitive element x.
+_POLYNOMIALS = {8: 0x1_1D, 16: 0x1_002D}
+
 
 @dataclass(frozen=True)
 class Field:
@@ -107,14 +110,13 @@ class Field:
 
 @lru_cache(maxsize=2)
 def field(bits: int) -> Field:
-    """Return GF(2^bits) with the polynomial that `galois` uses; bits is 8 or 16.
+    """Return GF(2^bits) with the polynomial that `galois` uses, which it does not load; bits is 8 or 16.
 
-    Raises UsageError for another size, or when galois is not installed.
+    Raises UsageError for another size.
     """
-    if bits not in (8, 16):
+    if bits not in _POLYNOMIALS:
         raise UsageError(f"there is no GF(2^{bits}) here: T must be 8 or 16 bits")
-    found = _galois().GF(2**bits)
-    return Field(bits, int(found.irreducible_poly), int(found.primitive_element))
+    return Field(bits, _POLYNOMIALS[bits], generator=2)
 
 
 def _galois() -> Any:

@@ -1,0 +1,119 @@
+"""What `linear matvec` and `linear elastic` share: .npy files, and ranks that they start or join."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coded_mr.cli import Parser
+from coded_mr.cli.options import check_json
+from coded_mr.errors import CodedMRError, InputError, OutputError, UsageError
+from coded_mr.launch import announced, check_world, launch, rank_settings
+
+if TYPE_CHECKING:
+    import argparse
+
+    import numpy as np
+    import numpy.typing as npt
+    from mpi4py import MPI
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["add_common", "load_array", "run", "save_array"]
+
+Work = Callable[["MPI.Intracomm"], None]
+
+
+def add_common(parser: Parser) -> None:
+    """Add the options of every product."""
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help=".npy file to write")
+    parser.add_argument("-n", "--ranks", type=int, metavar="RANKS", help="MPI ranks, the master among them")
+    parser.add_argument("--seed", type=int, default=0, help="of the code, the delays and the trace")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write what was measured to FILE, or to standard output: -"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing unless something is wrong")
+
+
+def load_array(path: str, *, mapped: bool = False) -> Array:
+    """Return the array in a .npy file; raises InputError naming the file."""
+    import numpy as np
+
+    try:
+        found = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"cannot read {path} as an array: {error}; give a .npy file of numbers") from error
+    if not isinstance(found, np.ndarray):
+        raise InputError(f"{path} holds several arrays: give a .npy file with one")
+    return found
+
+
+def save_array(path: str, array: Any) -> None:
+    """Write a .npy file whole or not at all; raises OutputError."""
+    import numpy as np
+
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("wb") as file:
+            np.save(file, array, allow_pickle=False)
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {path}: {error.strerror}; choose another file") from error
+
+
+def run(name: str, arguments: Sequence[str], options: argparse.Namespace, ranks: int, work: Work) -> int:
+    """Run `work` on every rank of a world that is started here or was started by a launcher.
+
+    Returns the exit status. Raises UsageError, InputError and OutputError for what can be checked before.
+    """
+    check_json(options.json)
+    wanted = ranks if options.ranks is None else options.ranks
+    if wanted < 2:
+        raise UsageError(f"-n {wanted}: a master and a worker are needed, 2 ranks or more")
+    if announced(os.environ) is None:
+        return _start(name, arguments, options, wanted)
+    os.environ.update(rank_settings(os.environ))
+    from mpi4py import MPI
+
+    from coded_mr.engine.failing import abort
+
+    world = MPI.COMM_WORLD
+    check_world(announced(os.environ), world.size)
+    if options.ranks not in (None, world.size):
+        raise UsageError(f"-n {options.ranks} under a launcher that started {world.size} ranks: leave -n out")
+    try:
+        work(world)
+    except CodedMRError:
+        raise
+    except BaseException as error:  # whatever it is, the other ranks must not wait for this one
+        abort(world, error)
+    sys.stdout.flush()
+    return 0
+
+
+def _start(name: str, arguments: Sequence[str], options: argparse.Namespace, ranks: int) -> int:
+    target = Path(options.output)
+    if target.is_dir() or not os.access(target.absolute().parent, os.W_OK):
+        raise OutputError(f"{target} cannot be written: name a file in a directory that exists")
+    before = _mark(target)
+    return launch(
+        ranks,
+        ["linear", name, *arguments],
+        job_id=uuid.uuid4().hex[:16],
+        finished=lambda: _mark(target) not in (None, before),
+    )
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """Return what changes when a file is replaced."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns

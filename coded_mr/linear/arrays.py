@@ -1,0 +1,59 @@
+"""What every product over the reals asks of its arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from coded_mr.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Reals = npt.NDArray[np.floating[Any]]
+
+__all__ = ["real_matrix", "real_operand"]
+
+_LARGEST_WHOLE = 2**53
+
+
+def real_matrix(value: object, name: str) -> Reals:
+    """Return a matrix as float32 or float64; whole numbers become float64.
+
+    Raises UsageError, naming the argument, unless it has two axes and no empty one, and is real and finite.
+    """
+    found = _reals(value, name)
+    if found.ndim != 2 or not found.size:
+        raise UsageError(f"{name} has the shape {found.shape}: a matrix with rows and columns is needed")
+    return found
+
+
+def real_operand(value: object, name: str, rows: int) -> Reals:
+    """Return what a matrix with so many columns multiplies: a vector (rows,) or a matrix (rows, m), m >= 1.
+
+    Raises UsageError, naming the argument, for other shapes and as `real_matrix` does.
+    """
+    found = _reals(value, name)
+    if found.ndim not in (1, 2) or found.shape[0] != rows or not found.size:
+        raise UsageError(
+            f"{name} has the shape {found.shape}: ({rows},) or ({rows}, m) is needed, as many rows as the"
+            " matrix has columns"
+        )
+    return found
+
+
+def _reals(value: object, name: str) -> Reals:
+    import numpy as np
+
+    found = np.asarray(value)
+    if found.dtype.kind in "iub":
+        if found.size and int(np.abs(found.astype(object)).max()) > _LARGEST_WHOLE:
+            raise UsageError(f"{name} holds whole numbers above 2^53, which float64 cannot represent")
+        found = found.astype(np.float64)
+    if found.dtype not in (np.float32, np.float64):
+        raise UsageError(
+            f"{name} has the type {found.dtype}: float32, float64 or whole numbers of at most 2^53 are needed"
+        )
+    if not np.isfinite(found).all():
+        raise UsageError(f"{name} holds NaN or infinity, which would spoil every coded row")
+    return np.ascontiguousarray(found)

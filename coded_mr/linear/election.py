@@ -1,0 +1,110 @@
+"""Which servers finished first: rank 0 counts them, and answers those that are late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+from mpi4py import MPI
+
+from coded_mr.linear.letters import Kind, Letter, Letters, send_array
+
+__all__ = ["Election"]
+
+_NANO = 1e-9
+
+
+class Election:
+    """Hand a job's vectors to the servers that ask, and decide for the first q that have mapped them.
+
+    Lives on rank 0. Nothing here waits: a server that does not ask is sent nothing.
+
+    latencies  seconds from a server's start of the map to its end, by rank, in the order of finishing
+    results    the letters of finishers whose outputs are on their way, by rank
+    leaving    the ranks that have nothing more to do
+    discarded  how many letters came after their job was over
+    """
+
+    def __init__(self, letters: Letters, data: MPI.Intracomm, q: int) -> None:
+        """Wait for q servers in each job; `data` carries the vectors."""
+        self._letters = letters
+        self._data = data
+        self._q = q
+        self._job = -1
+        self._numbers = (0, 0)
+        self._vectors: npt.NDArray[Any] | None = None
+        self._given: list[int] = []
+        self._early: list[Letter] = []
+        self._refusals: dict[int, str] = {}
+        self.latencies: dict[int, float] = {}
+        self.results: dict[int, Letter] = {}
+        self.leaving: set[int] = set()
+        self.discarded = 0
+
+    def open(self, job: int, vectors: npt.NDArray[Any], collect: bool) -> None:
+        """Begin a job; the vectors are one to a column."""
+        self._job, self._vectors = job, vectors
+        self._numbers = (vectors.shape[1], int(collect))
+        self._given, self.latencies, self.results = [], {}, {}
+        self._answer_early()
+
+    def refuse(self, job: int, reason: str) -> None:
+        """Answer all who ask for this job that it cannot be."""
+        self._refusals[job] = reason
+        self._answer_early()
+
+    @property
+    def decided(self) -> bool:
+        """Tell whether q servers have finished."""
+        return len(self.latencies) >= self._q
+
+    def finish(self, server: int, nanoseconds: int) -> None:
+        """Count a server that has finished."""
+        if not self.decided:
+            self.latencies[server] = nanoseconds * _NANO
+
+    def announce(self) -> tuple[int, ...]:
+        """Close the job to all others, tell everyone who takes part, and return the finishers, ascending."""
+        finishers = tuple(sorted(self.latencies))
+        self._vectors = None
+        for server in self._given:
+            self._letters.send(server, Kind.FINISHERS, self._job, finishers)
+        return finishers
+
+    def poll(self) -> bool:
+        """Take and answer one letter; return whether there was one."""
+        letter = self._letters.take()
+        if letter is None:
+            return False
+        if letter.kind is Kind.READY:
+            self._answer(letter)
+        elif letter.kind is Kind.LEAVE:
+            self.leaving.add(letter.source)
+        elif letter.job != self._job or (letter.kind is Kind.DONE and self._vectors is None):
+            self.discarded += 1
+        elif letter.kind is Kind.DONE:
+            self.finish(letter.source, letter.numbers[0])
+        else:
+            self.results[letter.source] = letter
+        return True
+
+    def _answer_early(self) -> None:
+        """Answer those who asked for a job before it had begun."""
+        early, self._early = self._early, []
+        for letter in early:
+            self._answer(letter)
+
+    def _answer(self, letter: Letter) -> None:
+        """Hand out the vectors, or say why not."""
+        server, job = letter.source, letter.job
+        if job in self._refusals:
+            self._letters.send(server, Kind.REFUSED, job, tuple(self._refusals[job].encode()))
+        elif job > self._job:
+            self._early.append(letter)  # a finisher that has delivered, while others have not
+        elif job != self._job or self._vectors is None:
+            self.discarded += 1
+            self._letters.send(server, Kind.OVER, job)
+        else:
+            self._given.append(server)
+            self._letters.send(server, Kind.VECTORS, job, self._numbers)
+            self._letters.keep(send_array(self._data, server, self._vectors))

@@ -1,0 +1,163 @@
+"""Exact products Y = A X over GF(2^T) on K servers, of which the q that finish first are enough.
+
+Li, Maddah-Ali, Avestimehr 2016 (arXiv 1609.01690). A is stored once, coded: rank 0 encodes and sends each
+server its mu_bar m rows, which is less traffic than if each server read A and encoded for itself. Then every
+server multiplies its rows by all vectors; rank 0 counts who is done; the first q exchange coded packets and
+decode their share of the outputs.
+
+A server that is slow or stopped (SIGSTOP) does not hold a job up, unless it is rank 0, or stops after it was
+among the first q and before the job is over. A server that dies ends the program, as MPI does.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from fractions import Fraction
+from types import TracebackType
+from typing import Any
+
+from mpi4py import MPI
+
+from coded_mr.engine.waiting import barrier
+from coded_mr.errors import UsageError
+from coded_mr.linear.encoding import encode_and_scatter
+from coded_mr.linear.letters import Letters
+from coded_mr.linear.roles import FieldProduct, Leader, Server, Site
+from coded_mr.theory.straggling import Setting
+
+__all__ = ["PATIENCE", "FieldMatrix", "FieldProduct", "end_without", "matmul"]
+
+PATIENCE = 10.0
+"""Seconds that rank 0 waits in `close` for servers that do not answer."""
+
+_HOUR = 3600.0
+
+
+class FieldMatrix:
+    """Keep a coded matrix on the ranks of a communicator, for many products.
+
+    Use as a context manager on every rank. All methods are called on every rank, but none waits for slow
+    servers except the constructor and `close`.
+    """
+
+    def __init__(
+        self,
+        A: Any = None,
+        *,
+        storage: Fraction | int,
+        finishers: int | None = None,
+        bits: int | None = None,
+        comm: MPI.Intracomm | None = None,
+        kernel: str | None = None,
+    ) -> None:
+        """Encode A, which rank 0 has and the other ranks leave out, and store it.
+
+        storage    mu, the fraction of A's rows that a server may store, 1/K..1
+        finishers  q, how many servers to wait for, ceil(1/mu)..K; by default the fewest
+        bits       T: 8 or 16; by default what the type of A's elements has
+        comm       the servers, by default all ranks; kernel  see `coded_mr.linear.codes.multiply`
+
+        A is a matrix of whole numbers 0..2^T - 1, or a `galois` array. Raises UsageError on every rank for
+        anything else, and for servers or a code that cannot be.
+        """
+        world = MPI.COMM_WORLD if comm is None else comm
+        setting = Setting(world.size, storage, 1)  # type: ignore[arg-type]
+        point = setting.point(setting.fewest if finishers is None else finishers)
+        # Communicators of our own: the caller's messages and ours cannot meet, nor letters and packets.
+        self._comm, self._data = world.Dup(), world.Dup()
+        try:
+            stored = encode_and_scatter(self._data, A, point, bits=bits, kernel=kernel)
+        except UsageError:
+            self._free()
+            raise
+        self._letters = Letters(self._comm)
+        site = Site(self._letters, self._data, stored, setting.mu, point.q, kernel)
+        self._role = Server(site) if world.rank else Leader(site)
+        self._job = -1
+        self.shape = stored.shape
+        self.absent: tuple[int, ...] = ()
+
+    def __enter__(self) -> FieldMatrix:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close, unless this rank failed alone: the others would not follow it here."""
+        if kind is None or issubclass(kind, UsageError):
+            self.close()
+
+    def multiply(self, X: Any = None, *, collect: bool = True, slow: float = 0.0) -> FieldProduct | None:
+        """Return A X on rank 0; on the other ranks None, and soon if the job goes on without them.
+
+        X        (columns of A,) or (columns of A, N), which rank 0 has and the other ranks leave out
+        collect  False, on rank 0, leaves the outputs where they are decoded: a finisher gets a FieldProduct
+                 of its own outputs; rank 0 too, of none if it did not finish
+        slow     seconds by which this server begins its map late, to try stragglers out
+
+        Raises UsageError on every rank for an X that does not fit.
+        """
+        if not 0 <= slow <= _HOUR:
+            raise UsageError(f"slow is {slow}: it must be a number of seconds, 0 to {_HOUR:.0f}")
+        self._job += 1
+        if isinstance(self._role, Leader):
+            return self._role.multiply(self._job, X, collect, slow)
+        return self._role.multiply(self._job, slow)
+
+    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
+        """Let go of the stored matrix, and return the ranks that did not come within `patience` seconds.
+
+        They have been stopped, most likely. The program must then end by `end_without`: no rank can leave
+        MPI while another does not. Returns the same on every rank that comes; `absent` keeps it.
+        """
+        if isinstance(self._role, Leader):
+            self.absent = self._role.dismiss(self._job, patience)
+        else:
+            self.absent = self._role.leave(self._job)
+        if not self.absent:
+            self._letters.flush()
+            barrier(self._comm)
+            self._free()
+        return self.absent
+
+    def _free(self) -> None:
+        self._comm.Free()
+        self._data.Free()
+
+
+def matmul(
+    A: Any = None,
+    X: Any = None,
+    *,
+    storage: Fraction | int,
+    finishers: int | None = None,
+    bits: int | None = None,
+    comm: MPI.Intracomm | None = None,
+    collect: bool = True,
+    slow: float = 0.0,
+    kernel: str | None = None,
+) -> FieldProduct | None:
+    """Return A X, once: see `FieldMatrix` for the first arguments and its `multiply` for the others.
+
+    Ranks that are stopped all the time make this wait `PATIENCE` seconds at its end, and the program must end
+    by `end_without`: use a FieldMatrix to learn who they are.
+    """
+    with FieldMatrix(A, storage=storage, finishers=finishers, bits=bits, comm=comm, kernel=kernel) as matrix:
+        return matrix.multiply(X, collect=collect, slow=slow)
+
+
+def end_without(absent: tuple[int, ...]) -> None:
+    """End the program with status 0 if there are absent ranks; the launcher ends these too.
+
+    Does nothing if there are none. What the program has to say or to write must be done on all ranks that
+    rank 0 knows of, and on rank 0 itself.
+    """
+    if not absent:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if MPI.COMM_WORLD.rank == 0:
+        MPI.COMM_WORLD.Abort(0)
+    time.sleep(_HOUR)
