@@ -24,7 +24,7 @@ from coded_mr.theory.load_allocation import Group
 from coded_mr.theory.runtime_fit import fit, unit_times
 
 if TYPE_CHECKING:
-    from coded_mr.linear.matvec import CodedMatrix, Product
+    from coded_mr.linear.real_product import CodedMatrix, Product
 
 _GROUPS = (Group(3, 4.0, 0.2), Group(5, 1.0, 0.5))
 _RULES = ("optimal", "best", "uniform:0.75", "uniform:0.5", "uncoded", "replication:2")
@@ -53,7 +53,7 @@ def _measure() -> None:
     from mpi4py import MPI
 
     from coded_mr.engine.waiting import broadcast
-    from coded_mr.linear.matvec import with_coded_matrix
+    from coded_mr.linear.real_product import with_coded_matrix
 
     world = MPI.COMM_WORLD
     A = np.random.default_rng(0).standard_normal((_ROWS, _COLUMNS))
@@ -79,7 +79,7 @@ def _overhead() -> None:
     from mpi4py import MPI
 
     from coded_mr.engine.waiting import barrier
-    from coded_mr.linear.matvec import with_coded_matrix
+    from coded_mr.linear.real_product import with_coded_matrix
 
     random = np.random.default_rng(0)
     A, x = random.standard_normal(_LARGE), random.standard_normal((_LARGE[1], 64))

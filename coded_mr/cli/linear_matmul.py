@@ -100,7 +100,7 @@ def _check(options: argparse.Namespace, servers: int) -> None:
 
 def _work(world: MPI.Intracomm, options: argparse.Namespace) -> None:
     """Be one server."""
-    from coded_mr.linear.matmul import PATIENCE, FieldMatrix, end_without
+    from coded_mr.linear.exact_product import PATIENCE, FieldMatrix, end_without
 
     _check(options, world.size)
     A = X = None

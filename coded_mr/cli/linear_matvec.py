@@ -19,7 +19,7 @@ from coded_mr.theory.load_allocation import Group
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from coded_mr.linear.matvec import CodedMatrix, Product
+    from coded_mr.linear.real_product import CodedMatrix, Product
 
 __all__ = ["main"]
 
@@ -93,7 +93,7 @@ def _multiply(
     world: MPI.Intracomm, options: argparse.Namespace, groups: tuple[Group, ...], **choices: Any
 ) -> None:
     """Load, multiply, write; rank 0 says what came of it."""
-    from coded_mr.linear.matvec import with_coded_matrix
+    from coded_mr.linear.real_product import with_coded_matrix
 
     A = None if world.rank else load_array(options.matrix)
     X = None if world.rank else load_array(options.operand)

@@ -26,7 +26,7 @@ from coded_mr.linear.calls import Calls, serve
 from coded_mr.linear.collecting import multiply
 from coded_mr.linear.delays import Delay, linger
 from coded_mr.linear.elastic_steps import Blocks, Settings, Work, speeds_of
-from coded_mr.linear.matvec import prepared
+from coded_mr.linear.real_product import prepared
 from coded_mr.linear.traces import always
 from coded_mr.theory.elastic import speeds_from_times
 

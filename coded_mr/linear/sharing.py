@@ -16,7 +16,7 @@ import numpy as np
 from mpi4py import MPI
 
 from coded_mr.errors import UsageError
-from coded_mr.linear.matmul import FieldMatrix
+from coded_mr.linear.exact_product import FieldMatrix
 from coded_mr.linear.report import ProductReport
 from coded_mr.linear.storage import share_rows
 from coded_mr.theory.checks import as_fraction

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from mpi4py import MPI
 from coded_mr.linear import coded_map
-from coded_mr.linear.matmul import FieldMatrix, end_without
+from coded_mr.linear.exact_product import FieldMatrix, end_without
 
 folder, when, how, *ranks = sys.argv[1:]
 end = lambda *_, **__: os.kill(os.getpid(), getattr(signal, how))

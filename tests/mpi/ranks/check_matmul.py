@@ -16,7 +16,7 @@ from mpi4py import MPI
 
 from coded_mr.engine.multicast import GroupTransport
 from coded_mr.errors import UsageError
-from coded_mr.linear.matmul import FieldMatrix, FieldProduct, matmul
+from coded_mr.linear.exact_product import FieldMatrix, FieldProduct, matmul
 from coded_mr.linear.sharing import SharedMatrix
 from coded_mr.theory.straggling import MemorySharing
 

@@ -18,7 +18,7 @@ from coded_mr.errors import UsageError
 from coded_mr.linear.allocation_rules import Rule, best, optimal, replication, tolerant, uncoded, uniform
 from coded_mr.linear.calls import Calls, serve
 from coded_mr.linear.delays import Delays, Fixed
-from coded_mr.linear.matvec import CodedMatrix, matvec, with_coded_matrix
+from coded_mr.linear.real_product import CodedMatrix, matvec, with_coded_matrix
 from coded_mr.theory.load_allocation import Group
 
 pytestmark = pytest.mark.mpi
