@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from coded_mr.cli import Parser
 from coded_mr.cli.options import add_planning, check_json, costs_of, request_of, write_json
-from coded_mr.errors import UsageError
+from coded_mr.errors import OutputError, UsageError
 from coded_mr.plan.bound import lower_bound
 from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.machine import Machine
+from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision, decide
 from coded_mr.plan.verify import verify
 from coded_mr.text import counted, fraction_text
@@ -38,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     parser = Parser(prog="coded-mr plan", description="Show the optimal use of servers for given costs.")
     add_planning(parser)
+    parser.add_argument("--save", metavar="FILE", help="write the plan itself to FILE, for `verify`")
     parser.add_argument(
         "--json", metavar="FILE", help="write one JSON object to FILE, or to standard output: -"
     )
@@ -53,11 +56,21 @@ def main(arguments: Sequence[str]) -> int:
     else:
         request_of(options, partitions=1, ranks=None)
     optimum, uncoded = _optimum(options.partitions, machine.costs, options.implementation)
+    if options.save is not None:
+        chosen = decision or decide(request_of(options, partitions=1, ranks=None), machine)
+        _save(options.save, chosen.chosen.build())
     if options.json is not None:
         write_json(options.json, _document(optimum, uncoded, decision))
     if options.json != "-":
         print(_text(optimum, uncoded, decision))
     return 0
+
+
+def _save(path: str, plan: Plan) -> None:
+    try:
+        Path(path).write_text(plan.to_json() + "\n")
+    except OSError as error:
+        raise OutputError(f"cannot write --save {path}: {error.strerror}; choose another file") from error
 
 
 def _machine(options: argparse.Namespace) -> Machine | None:
@@ -196,7 +209,7 @@ def _table(optimum: Allocation) -> list[str]:
         mark = "*" if row.r in (optimum.r_plus, optimum.r_minus) and _is_part(optimum, row.r) else " "
         lines.append(
             f"{mark} {row.r:>4} {row.p!s:>10} {row.L!s:>10} {helpers:>8} {ranks:>6} "
-            f"{fraction_text(row.t_map):>11} {fraction_text(row.t_shuffle):>11} {fraction_text(row.total):>11}"
+            + " ".join(f"{fraction_text(time):>11}" for time in (row.t_map, row.t_shuffle, row.total))
         )
     return lines if len(lines) > 1 else ["  (no table for so many partitions)"]
 

@@ -45,12 +45,6 @@ class Machine:
         """Return the work that decides how long a stage takes: the longest share, or all over the slots."""
         return longest if self.slots is None else max(longest, busy / self.slots)
 
-    @property
-    def is_ideal(self) -> bool:
-        """Tell whether the theorems hold as they stand: a multicast costs what a unicast costs."""
-        constant = len({*self.beta, Fraction(1)}) == 1
-        return constant and not self.packet and not self.group and self.slots is None
-
 
 def _at(values: Sequence[Fraction], count: int) -> Fraction:
     return values[min(count, len(values)) - 1] if values else Fraction(1)
