@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import shutil
 import sys
 import uuid
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser
 from coded_mr.cli.options import add_planning, check_json, costs_of, request_of
+from coded_mr.engine.progress_board import TERMINAL
 from coded_mr.errors import UsageError
 from coded_mr.io.inputs import discover
 from coded_mr.io.output import OutputDirectory, check_output
@@ -96,8 +98,20 @@ def _parser(command: Command, *, whole: bool) -> Parser:
         metavar="BYTES",
         help="emulate one shared link of so many bytes a second among ranks on one host, for experiments",
     )
-    if whole:
-        command.add_options(parser)
+    parser.add_argument(
+        "--transport",
+        choices=("groups", "unicast", "ip"),
+        default="groups",
+        help="how packets travel: a broadcast for each set of receivers, a copy to each, or IP multicast, "
+        "which falls back to groups (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--interface", metavar="NAME", help="the network interface for IP multicast, or its IPv4 address"
+    )
+    command.add_options(parser)
+    if not whole:
+        for action in parser._actions:
+            action.required = action.required and action.dest == "job"
     return parser
 
 
@@ -127,6 +141,8 @@ def _start(command: Command, options: argparse.Namespace, arguments: Sequence[st
     discover(options.inputs)
     ranks = options.ranks if options.ranks is not None else _ranks(options)
     request_of(options, partitions=ranks, ranks=ranks)
+    if sys.stderr.isatty():
+        os.environ[TERMINAL] = str(shutil.get_terminal_size().columns)
     try:
         status = launch(
             ranks,
@@ -192,4 +208,7 @@ def _order(
         profile=None if options.profile is None else Profile.load(options.profile),
         overwrite=getattr(options, "overwrite", False),
         link_rate=options.link_rate,
+        transport=options.transport,
+        interface=options.interface,
+        progress=not options.quiet,
     )

@@ -214,7 +214,7 @@ def _exchange(world: MPI.Intracomm, tools: Tools, receivers: int, size: int) -> 
     plan = Plan("probe", 1, ((0,),) * K, tuple(Batch((rank,), Fraction(1, K)) for rank in range(K)), packets)
     store = Store(plan, world.rank)
     store.put_mapped(world.rank, [Value.of(bytes(size))])
-    shuffle = Shuffle(world, plan, store, limits=tools.limits, link=tools.link)
+    shuffle = Shuffle(world, plan, store, limits=tools.limits, link=tools.link, carrier=tools.carrier)
     barrier(world)
     started = time.perf_counter()
     traffic = shuffle.run()

@@ -40,7 +40,7 @@ class Entry:
     """Hold one plan: what it is, what was predicted, and what every round measured.
 
     `load` L and `bound`, the least that Lemma 1 (Yu et al. 2017) allows for the placement, are exact and for
-    values of equal size; `coded_bytes` counts each packet once, `wire_bytes` once for every receiver. Of the
+    values of equal size; `coded_bytes` counts each packet once, `wire_bytes` as the transport sent it. Of the
     coded bytes `padding_bytes` are there because values differ in length, and `header_bytes` are no values.
     """
 

@@ -13,7 +13,10 @@ from mpi4py import MPI
 
 from coded_mr.engine.conservation import PartitionCount, RankCount
 from coded_mr.engine.mapping import Mapping
+from coded_mr.engine.multicast import Carrier
 from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.progress import Display, Progress
+from coded_mr.engine.progress_board import Status
 from coded_mr.engine.shuffle import Limits, Shuffle
 from coded_mr.engine.store import Store
 from coded_mr.engine.timeline import Timeline
@@ -30,12 +33,14 @@ __all__ = ["Execution", "Tools"]
 
 @dataclass(frozen=True)
 class Tools:
-    """What a rank works with, whatever the plan: its thread, its kernel, the bounds, an emulated link."""
+    """What a rank works with, whatever the plan; `progress` shows how far a long run is."""
 
     worker: Worker
     kernel: Kernel
     limits: Limits
     link: SharedLink | None
+    carrier: Carrier
+    progress: bool = False
 
 
 class Execution:
@@ -77,10 +82,16 @@ class Execution:
         store = Store(self._plan, comm.rank)
         mine = {batch: self._batches[batch] for batch in self._plan.batches_of[comm.rank]}
         tools = self._tools
-        mapping = Mapping(tools.worker, tools.kernel, self._plan, store, mine, self.count, self.timeline)
+        # Of its own: packets use every tag there is.
+        channel = comm.Dup()
+        progress = Progress(channel, Display.standard() if tools.progress else None)
+        mapping = Mapping(
+            tools.worker, tools.kernel, self._plan, store, mine, self.count, self.timeline, progress.poll
+        )
+        progress.watch(lambda: mapping.status)
         if not self._overlap:
             mapping.finish()
-            self._agree(comm, mapping.digests)
+            self._agree(comm, mapping.digests, progress)
         with self.timeline.stage("shuffle"):
             shuffle = Shuffle(
                 comm,
@@ -90,21 +101,28 @@ class Execution:
                 blame=self._blame,
                 mapping=mapping if self._overlap else None,
                 link=tools.link,
+                carrier=tools.carrier,
+                idle=progress.poll,
             )
+            progress.watch(lambda: shuffle.status)
             self.count.traffic = shuffle.run()
         mapping.finish()
         if self._overlap:
-            self._agree(comm, mapping.digests)
+            self._agree(comm, mapping.digests, progress)
         with self.timeline.stage("wait for packets"):
-            barrier(comm)
+            progress.barrier()
         self.count.peak_bytes = store.peak_bytes
         with self.timeline.stage("reduce"):
+            progress.watch(self._reduce_status)
             for q in self._plan.reduces[comm.rank]:
-                self._reduce(q, store)
+                self._reduce(q, store, progress)
+        progress.close()
+        channel.Free()
 
-    def _agree(self, comm: MPI.Intracomm, digests: dict[int, int]) -> None:
+    def _agree(self, comm: MPI.Intracomm, digests: dict[int, int], progress: Progress) -> None:
         """Wait for all maps; all ranks that mapped a batch must have got the same bytes of it."""
         with self.timeline.stage("wait for maps"):
+            progress.barrier()
             everyone = gather(comm, digests)
             for batch, (mappers, _) in enumerate(self._plan.batches if everyone else ()):
                 assert everyone is not None
@@ -113,7 +131,12 @@ class Execution:
                         raise NondeterministicMapError.between(mappers[0], rank, self._blame(batch))
             barrier(comm)
 
-    def _reduce(self, partition: int, store: Store) -> None:
+    def _reduce_status(self) -> Status:
+        reduced = self.count.reduced
+        read = sum(part.bytes for part in reduced.values())
+        return Status("reduce", len(reduced), len(self._plan.reduces[self.count.rank]), read)
+
+    def _reduce(self, partition: int, store: Store, progress: Progress) -> None:
         values = store.take_partition(partition)
 
         def reduce() -> None:
@@ -128,7 +151,10 @@ class Execution:
                 reduced.pairs_in, sum(value.size for value in values)
             )
 
-        self._tools.worker.run(reduce)
+        done = self._tools.worker.start(reduce)
+        while not self._tools.worker.wait(done):
+            progress.poll()
+        done.result()
 
     def _blame(self, batch: int) -> str:
         """Return the file whose map gives different bytes twice, or all files of the batch."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 
 from coded_mr.engine.conservation import PartitionCount, RankCount
 from coded_mr.engine.packet import Value, pack_header
+from coded_mr.engine.progress_board import Status
 from coded_mr.engine.store import Store
 from coded_mr.engine.timeline import Timeline
 from coded_mr.engine.worker import Worker
@@ -36,8 +38,9 @@ class Mapping:
         files: dict[int, list[InputFile]],
         count: RankCount,
         timeline: Timeline,
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start with the first batch."""
+        """Start with the first batch; `poll` calls `idle` each time."""
         self._worker = worker
         self._kernel = kernel
         self._plan = plan
@@ -45,6 +48,11 @@ class Mapping:
         self._files = files
         self._count = count
         self._timeline = timeline
+        self._idle = idle
+        self._seen = _Seen()
+        self._total = _Seen(
+            sum(map(len, files.values())), sum(f.weight for own in files.values() for f in own)
+        )
         self._started = timeline.now()
         self._pending = list(reversed(map_order(plan, count.rank)))
         self._running: tuple[int, Future[list[Value]], Future[Mapped]] | None = None
@@ -55,6 +63,11 @@ class Mapping:
     def is_complete(self) -> bool:
         """Tell whether every batch is mapped."""
         return self._running is None and not self._pending
+
+    @property
+    def status(self) -> Status:
+        """Return how many files this rank has mapped, and their bytes (estimated for compressed ones)."""
+        return Status("map", self._seen.files, self._total.files, self._seen.bytes, self._total.bytes)
 
     def has(self, batch: int) -> bool:
         """Tell whether a batch is mapped."""
@@ -71,6 +84,7 @@ class Mapping:
 
     def poll(self, may_start: Callable[[], bool] = lambda: True) -> bool:
         """Take a finished batch, and start the next if allowed; return whether one was finished."""
+        self._idle()
         finished = self._running is not None and self._running[1].done()
         if finished:
             assert self._running is not None
@@ -88,7 +102,7 @@ class Mapping:
             self._timeline.add("map", self._started)
             return
         batch = self._pending.pop()
-        mapped = self._worker.start(partial(self._kernel.map_batch, self._files[batch]))
+        mapped = self._worker.start(partial(self._kernel.map_batch, _Watched(self._files[batch], self._seen)))
         # The checksums are the worker's too: the main thread has messages to look after.
         values = self._worker.start(lambda: list(map(Value.of, mapped.result().values)))
         self._running = batch, values, mapped
@@ -109,3 +123,29 @@ class Mapping:
                 part.bytes += value.size
         self.digests[batch] = zlib.crc32(pack_header([value.entry for value in values]))
         self._store.put_mapped(batch, values)
+
+
+@dataclass
+class _Seen:
+    """Count files and their bytes."""
+
+    files: int = 0
+    bytes: int = 0
+
+
+class _Watched(list[InputFile]):
+    """The files of a batch, counted as the kernel, which takes each in turn, is done with them."""
+
+    def __init__(self, files: Iterable[InputFile], seen: _Seen) -> None:
+        """Count the first pass only: the kernel may look at its files again."""
+        super().__init__(files)
+        self._seen: _Seen | None = seen
+
+    def __iter__(self) -> Iterator[InputFile]:
+        """Yield the files."""
+        seen, self._seen = self._seen, None
+        for file in super().__iter__():
+            yield file
+            if seen is not None:
+                seen.files += 1
+                seen.bytes += file.weight

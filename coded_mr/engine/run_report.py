@@ -10,13 +10,19 @@ from typing import Any
 
 from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
 from coded_mr.engine.profile import Profile
+from coded_mr.engine.spread import spreads
+from coded_mr.engine.versions import versions
 from coded_mr.plan.bound import lower_bound
+from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
 from coded_mr.text import bytes_text, counted
 
 __all__ = ["RunReport"]
+
+# The candidates that a report lists, the fastest first.
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class RunReport:
     measured_now: bool
     files: int
     world: int
+    transport: str
     ranks: tuple[RankCount, ...]
 
     @property
@@ -52,8 +59,8 @@ class RunReport:
 
     @property
     def delivered_bytes(self) -> int:
-        """Return the wire bytes of this transport: each packet once for every receiver."""
-        return sum(count.traffic.received for count in self.ranks)
+        """Return the wire bytes of this transport: packets, every copy and repair that was sent."""
+        return sum(count.traffic.sent_wire for count in self.ranks)
 
     @property
     def intermediate_bytes(self) -> int:
@@ -104,14 +111,11 @@ class RunReport:
             "job_id": self.job_id,
             "job": self.job,
             "output": self.output,
+            "transport": self.transport,
+            "implementation": self.decision.request.implementation,
             "plan": self._plan_numbers(),
-            "costs": dict(
-                zip(
-                    ("c_m", "c_s", "c_r"),
-                    map(float, dataclasses.astuple(self.decision.machine.costs)),
-                    strict=True,
-                )
-            ),
+            "costs": self._cost_numbers(),
+            "machine": self._machine_numbers(),
             "profile": self.profile.to_dict() if self.profile else None,
             "predicted": {
                 "load": str(self.verification.load),
@@ -136,6 +140,11 @@ class RunReport:
                 "intermediate_bytes": self.intermediate_bytes,
             },
             "counts": self._counts(),
+            "considered": len(self.decision.considered),
+            "candidates": [self._candidate(each) for each in self.decision.considered[:_SHOWN]],
+            "spreads": spreads(self.ranks, {count.rank: self._role(count.rank) for count in self.ranks}),
+            "versions": versions(),
+            "hosts": self._hosts(),
             "ranks": [self._rank(count) for count in self.ranks],
         }
 
@@ -165,6 +174,7 @@ class RunReport:
             f"measured {self.load:.4f}: "
             f"{bytes_text(self.coded_bytes)} coded of {bytes_text(self.intermediate_bytes)} "
             f"(padding {bytes_text(self.padding_bytes)}, headers {bytes_text(self.header_bytes)})",
+            f"wire      {self._wire()}",
             "seconds   predicted "
             + ", ".join(f"{name} {float(value):.3f}" for name, value in self._predicted_times())
             + "; measured "
@@ -173,18 +183,19 @@ class RunReport:
         ]
         return "\n".join(rows)
 
-    def _cost_numbers(self) -> dict[str, Any]:
+    def _cost_numbers(self) -> dict[str, float]:
+        costs = self.decision.machine.costs
+        return {"c_m": float(costs.map), "c_s": float(costs.shuffle), "c_r": float(costs.reduce)}
+
+    def _machine_numbers(self) -> dict[str, Any]:
         machine = self.decision.machine
-        costs = machine.costs
         return {
-            "c_m": float(costs.map),
-            "c_s": float(costs.shuffle),
-            "c_r": float(costs.reduce),
-            "beta": list(map(float, machine.beta)),
-            "padding": list(map(float, machine.padding)),
+            "beta": list(map(float, machine.beta or (1,))),
+            "padding": list(map(float, machine.padding or (1,))),
             "packet_seconds": float(machine.packet),
             "group_seconds": float(machine.group),
             "slots": machine.slots,
+            "memory_bytes": self.decision.chosen.memory,
         }
 
     def _remarks(self) -> list[str]:
@@ -198,6 +209,16 @@ class RunReport:
             spent = self.profile.seconds / (self.profile.seconds + self.total_seconds)
             lines.append(f"costs     measured in {self.profile.seconds:.3f} s, {spent:.1%} of the run")
         return lines
+
+    def _wire(self) -> str:
+        text = f"{bytes_text(self.delivered_bytes)} by transport `{self.transport}`"
+        repairs = sum(count.traffic.repairs for count in self.ranks)
+        rest = sum(count.traffic.rest for count in self.ranks)
+        if repairs or rest:
+            datagrams = sum(count.traffic.datagrams for count in self.ranks)
+            text += f"; {counted(repairs, 'repair')} among {counted(datagrams, 'datagram')}"
+            text += f", {counted(rest, 'piece')} by MPI"
+        return text
 
     def _predicted_times(self) -> list[tuple[str, Any]]:
         chosen = self.decision.chosen
@@ -246,6 +267,27 @@ class RunReport:
             "traffic": dataclasses.asdict(count.traffic),
             "stages": [dataclasses.asdict(stage) for stage in count.stages],
         }
+
+    def _candidate(self, candidate: Candidate) -> dict[str, Any]:
+        return {
+            "scheme": candidate.scheme,
+            "solvers": candidate.solvers,
+            "helpers": candidate.helpers,
+            "r": str(candidate.r),
+            "load": str(candidate.load),
+            "packets": candidate.packets,
+            "map_seconds": float(candidate.t_map),
+            "shuffle_seconds": float(candidate.t_shuffle),
+            "reduce_seconds": float(candidate.t_reduce),
+            "total_seconds": float(candidate.total),
+            "chosen": candidate == self.decision.chosen,
+        }
+
+    def _hosts(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for count in self.ranks:
+            found.setdefault(count.host, []).append(count.rank)
+        return found
 
     def _role(self, rank: int) -> str:
         if rank in self.plan.solvers:

@@ -14,6 +14,7 @@ from mpi4py import MPI
 from coded_mr.engine import conservation
 from coded_mr.engine.calibration import calibrate
 from coded_mr.engine.execution import Execution, Tools
+from coded_mr.engine.multicast import open_carrier
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.profile import Profile
 from coded_mr.engine.run_report import RunReport
@@ -42,6 +43,8 @@ class Order:
 
     Without `costs` and `profile` the costs are measured. `job_id` is the same on every rank and names the
     run. `link_rate` emulates one shared link of so many bytes a second among ranks on one host.
+    `transport` is one of `TRANSPORTS`, `interface` the network for its multicasts. `progress` shows on
+    standard error how far a long run is.
     """
 
     job: Job | RecordJob
@@ -55,6 +58,9 @@ class Order:
     overwrite: bool = False
     limits: Limits = field(default_factory=Limits)
     link_rate: float | None = None
+    transport: str = "groups"
+    interface: str | None = None
+    progress: bool = False
 
 
 def run_order(world: MPI.Intracomm, order: Order) -> RunReport | None:
@@ -115,7 +121,8 @@ class Session:
             barrier(self._world)
             # All have it open: nothing stays behind, however this ends.
             link.remove()
-        self._tools = Tools(worker, kernel, order.limits, link)
+        carrier = open_carrier(self._world, order.transport, interface=order.interface)
+        self._tools = Tools(worker, kernel, order.limits, link, carrier, order.progress)
         self.profile = order.profile
 
     def __enter__(self) -> Session:
@@ -127,6 +134,7 @@ class Session:
         link = self._tools.link
         if link is not None:
             link.close()
+        self._tools.carrier.close()
         if failed is None:
             self._world.Free()
 
@@ -194,6 +202,7 @@ class Session:
             measured_now=self._order.profile is None,
             files=files,
             world=self._world.size,
+            transport=self._tools.carrier.name,
             ranks=tuple(ranks),
         )
 

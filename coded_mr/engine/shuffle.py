@@ -11,10 +11,10 @@ import numpy as np
 from mpi4py import MPI
 
 from coded_mr.engine.combination import combine, solve
-from coded_mr.engine.epochs import MAX_LIVE, Epoch, epochs
+from coded_mr.engine.epochs import MAX_LIVE, Epoch
 from coded_mr.engine.groups import Groups
 from coded_mr.engine.mapping import Mapping
-from coded_mr.engine.multicast import GroupTransport
+from coded_mr.engine.multicast import Carrier, Transport
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.packet import (
     Array,
@@ -27,6 +27,7 @@ from coded_mr.engine.packet import (
     segment_span,
     unpack_header,
 )
+from coded_mr.engine.progress_board import Status
 from coded_mr.engine.store import Store
 from coded_mr.engine.traffic import Traffic
 from coded_mr.engine.waiting import CHUNK
@@ -59,7 +60,8 @@ class Shuffle:
 
     `blame` is asked for the file when side information differs from what the sender encoded. With `mapping`
     the rank's batches are still being mapped: a packet leaves as soon as its last value exists. `link` paces
-    all packets as one shared link would.
+    all packets as one shared link would. `carrier` makes the transport, `groups` by default.
+    `idle` is called between messages.
     """
 
     def __init__(
@@ -72,6 +74,8 @@ class Shuffle:
         blame: Callable[[int], str] = "batch {}".format,
         mapping: Mapping | None = None,
         link: SharedLink | None = None,
+        carrier: Carrier | None = None,
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare; nothing travels yet."""
         self._world = world
@@ -81,20 +85,36 @@ class Shuffle:
         self._blame = blame
         self._mapping = mapping
         self._link = link
+        self._carrier = carrier or Carrier()
+        self._idle = idle
+        self._own = sum(world.rank == p.sender or world.rank in p.receivers for p in plan.packets)
         self.traffic = Traffic()
         self._partial: dict[tuple[tuple[int, ...], int], _Partial] = {}
+
+    @property
+    def status(self) -> Status:
+        """Return how many packets this rank has sent and received; before its map ends, how far that is."""
+        if self._mapping is not None and not self._mapping.is_complete:
+            return self._mapping.status
+        traffic = self.traffic
+        done = traffic.sent_packets + traffic.received_packets
+        return Status(
+            "shuffle", done, self._own, traffic.sent_payload + traffic.sent_header + traffic.received
+        )
 
     def run(self) -> Traffic:
         """Send and receive every packet of the plan that concerns this rank; collective over its ranks.
 
         Raises NondeterministicMapError and PacketError.
         """
-        for epoch in epochs(self._plan.packets, self._limits.groups):
+        for epoch in self._carrier.epochs(self._plan.packets, self._limits.groups):
             started = time.perf_counter()
             with Groups(self._world, epoch.groups) as groups:
                 self.traffic.groups += len(groups)
                 self.traffic.group_seconds += time.perf_counter() - started
-                transport = GroupTransport(self._world, groups, chunk=self._limits.chunk, link=self._link)
+                transport = self._carrier.transport(
+                    self._world, groups, chunk=self._limits.chunk, link=self._link
+                )
                 window = Window(packets=self._limits.packets, bytes=self._limits.bytes)
                 window.run(self._transfers(epoch, transport), self._tick(window))
         return self.traffic
@@ -107,24 +127,28 @@ class Shuffle:
         """
         mapping, store, most = self._mapping, self._store, self._limits.values
         if mapping is None:
-            return lambda: False
+            return self._nothing
         return lambda: mapping.poll(lambda: store.waiting_bytes <= most or window.needs_more)
+
+    def _nothing(self) -> bool:
+        self._idle()
+        return False
 
     def _is_mapped(self, batches: Sequence[int]) -> Callable[[], bool]:
         mapping = self._mapping
         return lambda: mapping is None or all(map(mapping.has, batches))
 
-    def _transfers(self, epoch: Epoch, transport: GroupTransport) -> Iterator[Transfer]:
+    def _transfers(self, epoch: Epoch, transport: Transport) -> Iterator[Transfer]:
         rank = self._world.rank
         for number in range(epoch.start, epoch.stop):
             packet = self._plan.packets[number]
             if packet.sender == rank:
                 yield Transfer(self._send(number, packet, transport))
             elif rank in packet.receivers:
-                channel = packet.receivers if len(packet.receivers) > 1 else None
+                channel = packet.receivers if self._carrier.in_order and len(packet.receivers) > 1 else None
                 yield Transfer(self._receive(number, packet, transport), channel)
 
-    def _send(self, number: int, packet: Packet, transport: GroupTransport) -> Steps[None]:
+    def _send(self, number: int, packet: Packet, transport: Transport) -> Steps[None]:
         yield self._is_mapped([term.batch for term in packet.terms])
         values = [self._store.values(term) for term in packet.terms]
         members = [member_of(term, held) for term, held in zip(packet.terms, values, strict=True)]
@@ -142,14 +166,18 @@ class Shuffle:
         del values, members
         traffic = self.traffic
         traffic.encode_seconds += time.perf_counter() - started
-        yield from transport.send(number, packet, header, payload.reshape(-1))
+        sent = yield from transport.send(number, packet, header, payload.reshape(-1))
         traffic.sent_packets += 1
         traffic.sent_payload += payload.size
         traffic.sent_header += len(header)
         traffic.sent_even += packet.rows * sum(sizes) / len(sizes)
         traffic.due += len(packet.receivers) * (payload.size + len(header))
+        traffic.sent_wire += sent.wire
+        traffic.datagrams += sent.datagrams
+        traffic.repairs += sent.repairs
+        traffic.rest += sent.rest
 
-    def _receive(self, number: int, packet: Packet, transport: GroupTransport) -> Steps[None]:
+    def _receive(self, number: int, packet: Packet, transport: Transport) -> Steps[None]:
         header, payload = yield from transport.receive(
             number, packet, header_bytes(packet), lambda raw: _payload_bytes(packet, _split(packet, raw))
         )
@@ -207,7 +235,6 @@ class Shuffle:
                 )
             self._store.put_received(q, term.batch, value)
             self.traffic.decoded_values += 1
-            self.traffic.decoded_bytes += length
             start += length
 
     def _mismatch(self, packet: Packet, term: Term) -> NondeterministicMapError:

@@ -14,6 +14,8 @@ class Traffic:
     `sent_payload` and `sent_header` are coded bytes: each multicast counted once, padding included.
     `sent_even` is what the payloads would have been had all members of a packet been of equal size: the
     payload beyond it is padding.
+    `sent_wire` is what left this host for that, every copy and every repair counted. Of its `datagrams`,
+    `repairs` combined what was lost; `rest` pieces of a datagram's size went over MPI after all.
     `due` and `received` count payload and header once for each receiver: what was sent to, and arrived at.
     """
 
@@ -21,11 +23,14 @@ class Traffic:
     sent_payload: int = 0
     sent_header: int = 0
     sent_even: float = 0.0
+    sent_wire: int = 0
+    datagrams: int = 0
+    repairs: int = 0
+    rest: int = 0
     due: int = 0
     received: int = 0
     received_packets: int = 0
     decoded_values: int = 0
-    decoded_bytes: int = 0
     groups: int = 0
     group_seconds: float = 0.0
     encode_seconds: float = 0.0

@@ -10,7 +10,7 @@ from coded_mr.errors import PlanError, UsageError
 from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.offers import MAX_PACKETS, Scheme, offers_for
-from coded_mr.text import counted
+from coded_mr.text import counted, fraction_text
 from coded_mr.theory.allocation import Allocation, parallel, sequential
 from coded_mr.theory.costs import Costs
 from coded_mr.theory.load import Implementation
@@ -148,7 +148,7 @@ def _reasons(request: Request, ranks: int, optimum: Allocation, ordered: list[Ca
     chosen = ordered[0]
     number = {"sequential": 1, "parallel": 2}[request.implementation]
     theorem = (
-        f"Theorem {number} for Q={request.partitions}: r*={optimum.r_star}, "
+        f"Theorem {number} for Q={request.partitions}: r*={fraction_text(optimum.r_star)}, "
         f"K*={optimum.k_star or 'none (only approached)'}"
     )
     forced = request.r is not None or request.helpers is not None or request.scheme is not None

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from mpi4py import MPI
 
 from coded_mr.engine.groups import Groups
 from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.transport import Array, Sent
+from coded_mr.engine.multicast.unicast import tag_count
 from coded_mr.engine.waiting import CHUNK
 from coded_mr.engine.window import POSTED, Reserve, Steps
 from coded_mr.plan.model import Packet
 
 __all__ = ["GroupTransport"]
-
-Array = npt.NDArray[np.uint8]
-
-# Packets between the same two ranks that are under way at once have different tags.
-_TAGS = 1 << 14
 
 
 class GroupTransport:
@@ -38,15 +34,18 @@ class GroupTransport:
         self._groups = groups
         self._chunk = chunk
         self._link = link
+        # Packets between the same two ranks that are under way at once have different tags.
+        self._tags = tag_count()
 
-    def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[None]:
+    def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[Sent]:
         """Send the packet's header and payload to the member where it enters its group."""
         if self._link is not None:
             yield self._link.carries(payload.size + len(header))
-        entry, tag = _entry(number, packet), number % _TAGS
+        entry, tag = _entry(number, packet), number % self._tags
         requests = [self._world.Isend(np.frombuffer(header, dtype=np.uint8), entry, tag)]
         requests += [self._world.Isend(part, entry, tag) for part in self._parts(payload)]
         yield requests
+        return Sent(len(packet.receivers) * (payload.size + len(header)))
 
     def receive(
         self, number: int, packet: Packet, header_size: int, payload_size: Callable[[Array], int]
@@ -64,7 +63,7 @@ class GroupTransport:
     def _take(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        sender, tag = packet.sender, number % _TAGS
+        sender, tag = packet.sender, number % self._tags
         yield [self._world.Irecv(header, sender, tag)]
         payload = yield from _reserved(payload_size(header))
         yield [self._world.Irecv(part, sender, tag) for part in self._parts(payload)]
@@ -73,7 +72,7 @@ class GroupTransport:
     def _pass_on(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        comm, sender, tag = self._groups[packet.receivers], packet.sender, number % _TAGS
+        comm, sender, tag = self._groups[packet.receivers], packet.sender, number % self._tags
         yield [self._world.Irecv(header, sender, tag)]
         passed = [comm.Ibcast(header, comm.rank)]
         payload = yield from _reserved(payload_size(header))

@@ -1,0 +1,158 @@
+"""The transports by name, and what each needs for as long as a job runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from mpi4py import MPI
+
+from coded_mr.engine.epochs import Epoch, epochs
+from coded_mr.engine.groups import Groups
+from coded_mr.engine.multicast.channel import Channel
+from coded_mr.engine.multicast.datagrams import KEY_BYTES, PIECE
+from coded_mr.engine.multicast.groups import GroupTransport
+from coded_mr.engine.multicast.ip import IpTransport
+from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.transport import Transport
+from coded_mr.engine.multicast.unicast import UnicastTransport
+from coded_mr.engine.waiting import Backoff, broadcast, wait
+from coded_mr.errors import UsageError
+from coded_mr.plan.model import Packet
+
+__all__ = ["TRANSPORTS", "Carrier", "open_carrier"]
+
+_LOG = logging.getLogger("coded_mr")
+
+TRANSPORTS = ("groups", "unicast", "ip")
+
+# The trial of a multicast group: rounds, and seconds to wait for all in each.
+_TRIALS, _TRIAL_SECONDS = 10, 0.1
+_TRIAL_PACKET = 0
+
+
+class Carrier:
+    """Make the transports of one kind, shuffle after shuffle; `name` is the kind."""
+
+    def __init__(self, name: str = "groups", channel: Channel | None = None) -> None:
+        """Use `open_carrier` for one whose channel is tried."""
+        self.name = name
+        self._channel = channel
+
+    @property
+    def in_order(self) -> bool:
+        """Tell whether a group's packets must be taken up in the order of the schedule."""
+        return self.name == "groups"
+
+    def epochs(self, packets: Sequence[Packet], max_live: int) -> list[Epoch]:
+        """Cut the schedule as `engine.epochs` does; without communicators it stays whole."""
+        return epochs(packets, max_live) if self.in_order else [Epoch(0, len(packets), ())]
+
+    def transport(
+        self, world: MPI.Intracomm, groups: Groups, *, chunk: int, link: SharedLink | None
+    ) -> Transport:
+        """Return the transport for an epoch of a shuffle; collective over its ranks."""
+        if self.name == "groups":
+            return GroupTransport(world, groups, chunk=chunk, link=link)
+        if self._channel is None:
+            return UnicastTransport(world, chunk=chunk, link=link)
+        # What the network still holds of another shuffle must not be taken for part of this one.
+        self._channel.begin(broadcast(world, _new_key))
+        return IpTransport(world, self._channel, chunk=chunk, link=link)
+
+    def close(self) -> None:
+        """Let go of what the transports used."""
+        if self._channel is not None:
+            self._channel.close()
+
+
+def open_carrier(
+    world: MPI.Intracomm,
+    name: str,
+    *,
+    interface: str | None = None,
+    drop: Callable[[], bool] = lambda: False,
+) -> Carrier:
+    """Return the transports of that name; collective.
+
+    For `ip` all ranks join a multicast group, on `interface` (a name or an IPv4 address; by default the one
+    that a rank's host name stands for, or the loopback when all ranks share a host), and try it. Where that
+    fails anywhere, rank 0 warns and all use `groups`. `drop` loses datagrams, for tests. Raises UsageError
+    for an unknown name.
+    """
+    if name not in TRANSPORTS:
+        raise UsageError(f"there is no transport {name!r}; there are {', '.join(TRANSPORTS)}")
+    if name != "ip":
+        return Carrier(name)
+    key = broadcast(world, _new_key)
+    most = _most_ranks_on_a_host(world)
+    if interface is None:
+        interface = "127.0.0.1" if most == world.size else _own_address()
+    channel, trouble = None, ""
+    try:
+        channel = Channel(key, interface=interface, loop=most > 1, drop=drop)
+    except OSError as error:
+        trouble = f"joining failed: {error}"
+    troubles = world.allgather(trouble)
+    if channel is not None and not any(troubles):
+        lost = _unheard(world, channel)
+        troubles = world.allgather(f"heard nothing of ranks {lost}" if lost else "")
+    if channel is not None and not any(troubles):
+        return Carrier(name, channel)
+    if channel is not None:
+        channel.close()
+    _warn(world, troubles)
+    return Carrier("groups")
+
+
+def _warn(world: MPI.Intracomm, troubles: Sequence[str]) -> None:
+    hosts = world.allgather(socket.gethostname())
+    if world.rank == 0:
+        rank, trouble = next((rank, trouble) for rank, trouble in enumerate(troubles) if trouble)
+        _LOG.warning(
+            "IP multicast does not work between these ranks, so `groups` is used: rank %d on %s %s. "
+            "Check the firewall and the switch for 239.255.0.0/16, or name the network's interface",
+            *(rank, hosts[rank], trouble),
+        )
+
+
+def _unheard(world: MPI.Intracomm, channel: Channel) -> list[int]:
+    """Let each rank send a piece of one common payload; return the ranks of which none came here."""
+    payload = np.zeros(world.size * PIECE, dtype=np.uint8)
+    inbox = channel.announce(_TRIAL_PACKET, payload)
+    channel.put(inbox, world.rank, np.zeros(PIECE, dtype=np.uint8))
+    wait([world.Ibarrier()])
+    for _ in range(_TRIALS):
+        channel.send(_TRIAL_PACKET, (world.rank,), payload)
+        until, backoff = time.monotonic() + _TRIAL_SECONDS, Backoff()
+        while inbox.missing(0, world.size) and time.monotonic() < until:
+            backoff.pause()
+        if not world.allreduce(len(inbox.missing(0, world.size))):
+            break
+    lost = inbox.missing(0, world.size)
+    channel.forget(_TRIAL_PACKET)
+    return lost
+
+
+def _most_ranks_on_a_host(world: MPI.Intracomm) -> int:
+    host = world.Split_type(MPI.COMM_TYPE_SHARED)
+    most = int(world.allreduce(host.size, MPI.MAX))
+    host.Free()
+    return most
+
+
+def _own_address() -> str | None:
+    """Return the IPv4 address that this host's name stands for, unless it is only its own."""
+    try:
+        found = socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return None
+    return None if found.startswith("127.") else found
+
+
+def _new_key() -> bytes:
+    return os.urandom(KEY_BYTES)

@@ -1,0 +1,258 @@
+"""Every transport passes the tests of the shuffle; `ip` also under losses, strangers and a deaf network."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+from coded_mr.engine.multicast import TRANSPORTS, Carrier, open_carrier
+from coded_mr.engine.multicast.channel import Channel
+from coded_mr.engine.multicast.datagrams import PIECE, head
+from coded_mr.engine.packet import Value
+from coded_mr.engine.runner import Order, run_order
+from coded_mr.engine.shuffle import Limits, Shuffle
+from coded_mr.engine.store import Store
+from coded_mr.engine.traffic import Traffic
+from coded_mr.errors import UsageError
+from coded_mr.jobfile import load_job
+from coded_mr.plan.model import Plan
+from coded_mr.plan.planner import Request
+from coded_mr.plan.schemes import solver_helper, uncoded
+from coded_mr.terasort.kinds import make_records
+from coded_mr.terasort.validate import checksum_of, validate
+
+pytestmark = pytest.mark.mpi
+
+SIZES = (1, 3, 5)
+
+NARROW = Limits(packets=1, bytes=1, chunk=7, groups=1)
+MIDDLE = Limits(packets=3, bytes=300, chunk=64, groups=2)
+
+TERASORT = Path(__file__).parents[3] / "jobs" / "terasort.py"
+
+Held = dict[tuple[int, int], bytes]
+
+
+def opened(name: str, drop: Callable[[], bool] = lambda: False) -> Carrier:
+    """Return a transport, or skip where this machine carries no multicast."""
+    carrier = open_carrier(MPI.COMM_WORLD, name, drop=drop)
+    if carrier.name != name:
+        pytest.skip("IP multicast does not work among the ranks on this machine")
+    return carrier
+
+
+@pytest.fixture(params=TRANSPORTS)
+def carrier(request: pytest.FixtureRequest) -> Iterator[Carrier]:
+    found = opened(request.param)
+    yield found
+    found.close()
+
+
+def plans(ranks: int) -> list[Plan]:
+    """Return plans of both schemes that use exactly these ranks, with several values in a packet's term."""
+    found = []
+    for solvers in range(1, ranks + 1):
+        helpers = ranks - solvers
+        loads = range(solvers) if helpers else [solvers]
+        found.append(uncoded(solvers + 1, solvers, helpers))
+        found += [solver_helper(solvers + 1, solvers, r, helpers) for r in loads]
+    return found
+
+
+def values(plan: Plan, seed: int, sizes: tuple[int, ...]) -> Held:
+    source = random.Random(seed)
+    return {
+        (q, b): source.randbytes(source.choice(sizes))
+        for q in range(plan.partitions)
+        for b in range(len(plan.batches))
+    }
+
+
+def shuffled(carrier: Carrier, plan: Plan, held: Held, limits: Limits | None = None) -> Traffic:
+    """Carry the plan out, check that this rank got what it reduces, and return the traffic of all ranks.
+
+    On a communicator made for it, as in a run with spare ranks.
+    """
+    world = MPI.COMM_WORLD.Dup()
+    store = Store(plan, world.rank)
+    for batch in plan.batches_of[world.rank]:
+        store.put_mapped(batch, [Value.of(held[q, batch]) for q in range(plan.partitions)])
+    traffic = Shuffle(world, plan, store, limits=limits, carrier=carrier).run()
+    for q in plan.reduces[world.rank]:
+        taken = [bytes(value.data) for value in store.take_partition(q)]
+        assert taken == [held[q, b] for b in range(len(plan.batches))]
+    assert store.bytes == 0
+    total = Traffic()
+    for each in world.allgather(traffic):
+        total = replace(total, **{name: getattr(total, name) + count for name, count in vars(each).items()})
+    assert total.due == total.received
+    world.Free()
+    return total
+
+
+def lossy(share: float) -> Callable[[], bool]:
+    """Return what loses that share of datagrams, each rank its own."""
+    source = random.Random(MPI.COMM_WORLD.rank)
+    return lambda: source.random() < share
+
+
+@pytest.mark.parametrize("limits", [None, NARROW, MIDDLE], ids=["wide", "narrow", "middle"])
+def test_every_solver_gets_every_value(carrier: Carrier, limits: Limits | None) -> None:
+    for number, plan in enumerate(plans(MPI.COMM_WORLD.size)):
+        total = shuffled(carrier, plan, values(plan, number, (0, 1, 5, 63, 64, 65, 700)), limits)
+        longest = sum(packet.rows for packet in plan.packets)
+        assert bool(total.sent_packets) == bool(longest)
+        if carrier.name != "ip":
+            assert total.sent_wire == total.due
+
+
+def test_values_of_many_pieces_arrive(carrier: Carrier) -> None:
+    ranks = MPI.COMM_WORLD.size
+    plan = solver_helper(ranks, ranks - 1, 1, 1) if ranks > 1 else uncoded(2, 1, 0)
+    shuffled(carrier, plan, values(plan, 1, (PIECE, PIECE - 1, 40 * PIECE + 1, 700_000)))
+
+
+@pytest.mark.mpi(min_size=3)
+def test_ip_sends_once_what_others_send_to_each() -> None:
+    ranks = MPI.COMM_WORLD.size
+    plan = solver_helper(ranks - 1, ranks - 1, ranks - 2, 1)
+    held = values(plan, 2, (400_000,))
+    wire = {}
+    for name in TRANSPORTS:
+        carrier = opened(name)
+        wire[name] = shuffled(carrier, plan, held).sent_wire
+        carrier.close()
+    # Each packet has all solvers for receivers; a datagram adds a head to a piece.
+    assert wire["unicast"] == wire["groups"]
+    assert 0.95 < wire["ip"] * (ranks - 1) / wire["unicast"] < 1.2
+
+
+@pytest.mark.mpi(min_size=3)
+def test_a_fifth_of_the_datagrams_may_be_lost_everywhere() -> None:
+    """What is lost is sent again, by repairs that serve several receivers each."""
+    ranks = MPI.COMM_WORLD.size
+    carrier = opened("ip", lossy(0.2))
+    plan = solver_helper(ranks - 1, ranks - 1, ranks - 2, 1)
+    total = shuffled(carrier, plan, values(plan, 3, (300_000,)))
+    carrier.close()
+    first = sum(-(-300_000 // PIECE) for _ in plan.packets)
+    receivers = len(plan.packets[0].receivers)
+    assert total.datagrams == first + total.repairs
+    # Each receiver lost a fifth of the first round: repairs served no fewer than one of them, fewer than all.
+    assert 0.1 * first < total.repairs < 0.3 * first * receivers
+    assert total.rest < 0.05 * first * receivers
+
+
+@pytest.mark.mpi(min_size=3)
+def test_a_network_that_goes_deaf_delays_only() -> None:
+    """Multicast carries the trial, then nothing: everything comes over MPI."""
+    ranks = MPI.COMM_WORLD.size
+    deaf = [False]
+    carrier = opened("ip", lambda: deaf[0])
+    deaf[0] = True
+    plan = solver_helper(ranks - 1, ranks - 1, 1, 1)
+    held = values(plan, 4, (200_000,))
+    total = shuffled(carrier, plan, held)
+    carrier.close()
+    assert total.rest == sum(-(-200_000 // PIECE) * len(p.receivers) for p in plan.packets)
+
+
+@pytest.mark.mpi(min_size=3)
+def test_strangers_datagrams_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside each datagram come some with an earlier key, cut short, too long, and of impossible pieces."""
+    send, earlier = Channel.send, b""
+
+    def crowded(self: Channel, packet: int, numbers: tuple[int, ...], payload: np.ndarray) -> int:  # type: ignore[type-arg]
+        key, noise = self._key, b"x" * PIECE
+        for junk in (
+            head(earlier, packet, numbers) + noise,
+            head(key, packet, numbers),
+            key,
+            b"",
+            head(key, packet, numbers) + noise + noise,
+            head(key, packet, (1 << 31,)) + noise,
+            head(key, packet + 100_000, numbers) + noise,
+            head(key, packet, numbers) + b"x",
+        ):
+            self._socket.sendto(junk, socket.MSG_DONTWAIT, self._address)
+        return send(self, packet, numbers, payload)
+
+    carrier = opened("ip")
+    assert carrier._channel is not None
+    earlier = carrier._channel._key
+    monkeypatch.setattr(Channel, "send", crowded)
+    ranks = MPI.COMM_WORLD.size
+    plan = solver_helper(ranks - 1, ranks - 1, 1, 1)
+    shuffled(carrier, plan, values(plan, 5, (20 * PIECE,)))
+    carrier.close()
+
+
+@pytest.mark.parametrize("everywhere", [True, False], ids=["on all ranks", "on the last rank"])
+def test_without_multicast_all_use_groups(everywhere: bool, caplog: pytest.LogCaptureFixture) -> None:
+    opened("ip").close()
+    world = MPI.COMM_WORLD
+    hit = world.size > 1 and (everywhere or world.rank == world.size - 1)
+    carrier = open_carrier(world, "ip", drop=lambda: hit)
+    assert carrier.name == ("groups" if world.size > 1 else "ip")
+    carrier.close()
+    warned = [record.getMessage() for record in caplog.records]
+    assert len(warned) == (world.rank == 0 < world.size - 1)
+    for text in warned:
+        assert f"rank {0 if everywhere else world.size - 1} on" in text
+
+
+def test_an_interface_that_is_not_there_means_groups(caplog: pytest.LogCaptureFixture) -> None:
+    world = MPI.COMM_WORLD
+    carrier = open_carrier(world, "ip", interface="nowhere0" if world.rank == 0 else None)
+    assert carrier.name == "groups"
+    assert ("joining failed" in caplog.text) == (world.rank == 0)
+
+
+def test_an_unknown_transport_is_refused() -> None:
+    with pytest.raises(UsageError, match="groups, unicast, ip"):
+        open_carrier(MPI.COMM_WORLD, "pigeon")
+
+
+@pytest.mark.mpi(min_size=3)
+@pytest.mark.parametrize("name", TRANSPORTS)
+@pytest.mark.parametrize("implementation", ["sequential", "parallel"])
+def test_a_whole_job_measures_its_transport_and_sorts(
+    mpi_tmp_path: Path, name: str, implementation: str
+) -> None:
+    """Calibration, map, shuffle and reduce; the report names what really carried the packets."""
+    opened(name).close()
+    world = MPI.COMM_WORLD
+    data, output = mpi_tmp_path / "data", mpi_tmp_path / "out"
+    if world.rank == 0:
+        data.write_bytes(make_records("uniform", 0, 20_000).tobytes())
+    world.Barrier()
+    report = run_order(
+        world,
+        Order(
+            job=load_job(str(TERASORT))(),
+            job_name="terasort",
+            inputs=(str(data),),
+            output=str(output),
+            request=Request(
+                world.size - 1, scheme="solver-helper", r=1, helpers=1, implementation=implementation
+            ),
+            job_id="made-up",
+            transport=name,
+        ),
+    )
+    if report is not None:
+        found = validate([output])
+        assert found.sorted
+        assert (found.records, found.checksum) == (20_000, checksum_of(data))
+        document = report.to_dict()
+        assert document["transport"] == name
+        assert f"by transport `{name}`" in report.summary()
+        coded, wire = document["measured"]["coded_bytes"], document["measured"]["wire_bytes"]
+        assert wire == 2 * coded if name != "ip" else coded < wire < 1.5 * coded
