@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,9 @@ from coded_mr.plan.model import Batch, Packet, Plan, Term
 
 __all__ = ["calibrate"]
 
-_SAMPLE_FILES = 8
+T = TypeVar("T")
+
+_SAMPLE_PIECES = 8
 _PIECE_BYTES = 128 << 10
 _SHARE = 0.02  # of a job's estimated time, for the sample of the job and again for the network
 _LEAST_BUDGET, _MOST_BUDGET = 0.02, 0.5  # seconds
@@ -87,9 +90,8 @@ def _job(
     sizes = np.zeros(partitions)
     values, read, spent = [], 0, 0.0
     for piece in _sample(files):
-        started = time.perf_counter()
-        mapped = tools.worker.run(partial(tools.kernel.map_batch, [piece]))
-        spent += (seconds := time.perf_counter() - started)
+        seconds, mapped = _timed(tools, partial(tools.kernel.map_batch, piece))
+        spent += seconds
         read += mapped.bytes_in
         rates.append(seconds / max(mapped.bytes_in, 1))
         sizes += [memoryview(value).nbytes for value in mapped.values]
@@ -98,10 +100,9 @@ def _job(
             len(rates) >= 4 and max(rates[-3:]) < 1.1 * min(rates[-3:])
         ):
             break
-    began = time.perf_counter()
-    for q in range(partitions):
-        tools.worker.run(partial(_reduce, tools, q, [some[q] for some in values]))
-    reduced = time.perf_counter() - began
+    reduced = sum(
+        _timed(tools, partial(_reduce, tools, q, [some[q] for some in values]))[0] for q in range(partitions)
+    )
     total = float(sizes.sum())
     return _JobSample(
         map_seconds=median(rates) if rates else 0.0,
@@ -117,20 +118,44 @@ def _reduce(tools: Tools, partition: int, values: Sequence[bytes | memoryview]) 
         pass
 
 
-def _sample(files: Sequence[InputFile]) -> Iterator[InputFile]:
-    """Yield small pieces spread over the whole input; compressed files are not cut."""
+def _timed(tools: Tools, call: Callable[[], T]) -> tuple[float, T]:
+    """Run a call in the worker and return its seconds there, without the way to and fro."""
+
+    def run() -> tuple[float, T]:
+        started = time.perf_counter()
+        result = call()
+        return time.perf_counter() - started, result
+
+    return tools.worker.run(run)
+
+
+def _sample(files: Sequence[InputFile]) -> Iterator[list[InputFile]]:
+    """Yield some pieces spread over the whole input, each small files together or a cut of a large one.
+
+    Compressed files are not cut.
+    """
     plain = [file for file in files if file.compression is None and file.length] or list(files)
-    for number in range(_SAMPLE_FILES):
-        file = plain[number * len(plain) // _SAMPLE_FILES]
-        if file.compression is not None:
-            if number * len(plain) // _SAMPLE_FILES != (number - 1) * len(plain) // _SAMPLE_FILES:
-                yield file
+    starts = [number * len(plain) // _SAMPLE_PIECES for number in range(_SAMPLE_PIECES)]
+    for number, (start, stop) in enumerate(zip(starts, [*starts[1:], len(plain)], strict=True)):
+        if start == stop and plain[start].compression is not None:
             continue
-        unit = file.record_bytes or 1
-        length = min(_PIECE_BYTES, file.length) // unit * unit
-        room = (file.length - length) // unit
-        offset = file.offset + room * number // _SAMPLE_FILES * unit
-        yield replace(file, offset=offset, length=length, weight=length)
+        piece: list[InputFile] = []
+        for file in plain[start : max(stop, start + 1)]:
+            room = _PIECE_BYTES - sum(other.length for other in piece)
+            if room <= 0:
+                break
+            piece.append(_cut(file, room, number))
+        yield piece
+
+
+def _cut(file: InputFile, room: int, number: int) -> InputFile:
+    """Return a file, or as much of a large one as there is room for; `number` says where in it."""
+    unit = file.record_bytes or 1
+    length = max(room // unit, 1) * unit
+    if file.compression is not None or file.length <= length:
+        return file
+    offset = file.offset + (file.length - length) // unit * number // _SAMPLE_PIECES * unit
+    return replace(file, offset=offset, length=length, weight=length)
 
 
 def _padding(sizes: npt.NDArray[np.float64], members: int) -> tuple[float, ...]:
