@@ -94,15 +94,14 @@ def test_the_optimum_for_many_workers_is_approached() -> None:
     assert abs(ratios[2] - 1) < abs(ratios[0] - 1)
 
 
-# A local search has no guarantee: these examples, always the same, are within 5 % of the best.
-@hypothesis_settings(max_examples=12, derandomize=True)
+@hypothesis_settings(max_examples=12)
 @given(
     st.tuples(st.integers(1, 3), st.integers(1, 2)),
     st.tuples(st.floats(0.3, 5), st.floats(0.3, 5)),
     st.tuples(st.floats(0.1, 2), st.floats(0.1, 2)),
     st.integers(4, 10),
 )
-def test_the_search_is_near_the_best_of_all_loads(
+def test_the_search_lies_between_the_best_of_all_loads_and_the_rounded_asymptotic_ones(
     sizes: tuple[int, int], rates: tuple[float, float], shifts: tuple[float, float], k: int
 ) -> None:
     some = [Group(*one) for one in zip(sizes, rates, shifts, strict=True)]
@@ -113,8 +112,8 @@ def test_the_search_is_near_the_best_of_all_loads(
     ]
     found = search(some, k)
     assert expected_time(some, found.loads, k) == found.ET
-    assert min(every) * (1 - 1e-9) <= found.ET <= 1.05 * min(every)
-    assert expected_time(some, rounded(optimal(some, k).l), k) >= found.ET
+    rounded_time = expected_time(some, rounded(optimal(some, k).l), k)
+    assert min(every) * (1 - 1e-9) <= found.ET <= rounded_time
 
 
 def test_the_search_finds_the_exact_optimum_of_equal_workers() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -134,6 +135,9 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
             if world.rank:
                 # No collective here: a rank that stops in one would hold up the others.
                 world.Send(np.zeros(1), 0, TAG)
+                # Whoever is stopped is stopped here: in the middle of a message it could leave the queue
+                # of shared memory that all ranks use to send to rank 0 unusable.
+                time.sleep(0.2)
                 assert matrix.multiply() is None
                 continue
             for _ in range(world.size - 1):
