@@ -135,13 +135,13 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
             if world.rank:
                 # No collective here: a rank that stops in one would hold up the others.
                 world.Send(np.zeros(1), 0, TAG)
-                # Whoever is stopped is stopped here: in the middle of a message it could leave the queue
-                # of shared memory that all ranks use to send to rank 0 unusable.
-                time.sleep(0.2)
                 assert matrix.multiply() is None
                 continue
             for _ in range(world.size - 1):
                 world.Recv(np.empty(1), MPI.ANY_SOURCE, TAG)
+            # All have asked for their vectors by then, and wait: one stopped while it sends could leave the
+            # queue of shared memory to rank 0 unusable, and one that has not asked would ask in vain later.
+            time.sleep(0.3)
             for rank in stopped:
                 os.kill(processes[rank], signal.SIGSTOP)
             try:
