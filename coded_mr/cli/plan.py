@@ -185,7 +185,8 @@ def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> s
 
 def _bound(chosen: Candidate) -> list[str]:
     """Return the plan's load beside the least that its placement allows (Lemma 1)."""
-    load, bound = verify(chosen.build()).load, lower_bound(chosen.build())
+    plan = chosen.build()
+    load, bound = verify(plan).load, lower_bound(plan)
     ratio = f", {float(load / bound):.4g} times the bound" if bound else ""
     return [f"  load {_exact(load)}; Lemma 1 allows no less than {_exact(bound)}{ratio}"]
 

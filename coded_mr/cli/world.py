@@ -122,14 +122,15 @@ def read(command: Command, arguments: Sequence[str]) -> tuple[argparse.Namespace
     if not words or words[0] in ("-h", "--help"):
         parser.parse_args(words)
     first, _ = _parser(command, whole=False).parse_known_args(words)
-    if not first.job.startswith("-"):
-        add_parameters(parser, load_job(first.job))
+    cls = load_job(first.job)
+    add_parameters(parser, cls)
     options = parser.parse_intermixed_args(words)
     if options.link_rate is not None and not options.link_rate > 0:
         raise UsageError(f"--link-rate must be a number of bytes above 0, not {options.link_rate}")
     if options.profile is not None and options.costs is not None:
         raise UsageError("--profile and --costs both say what things cost: give one of them")
-    return options, build_job(load_job(options.job), options)
+    # Once: loading runs the user's module.
+    return options, build_job(cls if options.job == first.job else load_job(options.job), options)
 
 
 def _start(command: Command, options: argparse.Namespace, arguments: Sequence[str]) -> int:
