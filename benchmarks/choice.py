@@ -23,7 +23,7 @@ _PARTITIONS = "4"
 
 def main(words: list[str]) -> int:
     """Print a row for each job, network and implementation."""
-    size = int(words[0]) if words else 20
+    size = int(words[0]) if words else 200
     print("job         network      implementation  choice                       slower than the fastest")
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
@@ -39,7 +39,7 @@ def main(words: list[str]) -> int:
 def _row(scratch: Path, job: str, inputs: list[str], rate: float | None, implementation: str) -> str:
     report = scratch / "comparison.json"
     command = [sys.executable, "-m", "coded_mr", "compare", str(_JOBS / f"{job}.py"), *inputs, "-q"]
-    command += ["-n", _RANKS, "-p", _PARTITIONS, "--rounds", "3", "--json", str(report)]
+    command += ["-n", _RANKS, "-p", _PARTITIONS, "--rounds", "5", "--json", str(report)]
     command += ["--implementation", implementation, "--scratch", str(scratch)]
     command += [] if rate is None else ["--link-rate", str(rate)]
     subprocess.run(command, check=True)

@@ -57,7 +57,7 @@ class Calibrate(world.Command):
         if options.json is not None:
             write_json(options.json, profile.to_dict())
         if not options.quiet and options.json != "-":
-            costs = profile.machine(order.request.partitions).costs
+            costs = profile.machines(order.request.partitions)[0].costs
             print(profile.summary())
             print(
                 f"costs      --costs {float(costs.map):.6g},{float(costs.shuffle):.6g},"

@@ -45,19 +45,19 @@ def main(arguments: Sequence[str]) -> int:
         "--json", metavar="FILE", help="write one JSON object to FILE, or to standard output: -"
     )
     options = parser.parse_args(list(arguments))
-    machine = _machine(options)
-    if options.partitions is None or machine is None:
+    machines = _machines(options)
+    if options.partitions is None or not machines:
         raise UsageError("plan needs -p Q and --costs cm,cs,cr, such as `coded-mr plan -p 3 --costs 1,2,1`")
     check_json(options.json)
     asked = (options.ranks, options.load, options.helpers, options.scheme, options.profile)
     decision = None
     if any(value is not None for value in asked):
-        decision = decide(request_of(options, partitions=1, ranks=options.ranks), machine)
+        decision = decide(request_of(options, partitions=1, ranks=options.ranks), machines)
     else:
         request_of(options, partitions=1, ranks=None)
-    optimum, uncoded = _optimum(options.partitions, machine.costs, options.implementation)
+    optimum, uncoded = _optimum(options.partitions, machines[0].costs, options.implementation)
     if options.save is not None:
-        chosen = decision or decide(request_of(options, partitions=1, ranks=None), machine)
+        chosen = decision or decide(request_of(options, partitions=1, ranks=None), machines)
         _save(options.save, chosen.chosen.build())
     if options.json is not None:
         write_json(options.json, _document(optimum, uncoded, decision))
@@ -73,16 +73,16 @@ def _save(path: str, plan: Plan) -> None:
         raise OutputError(f"cannot write --save {path}: {error.strerror}; choose another file") from error
 
 
-def _machine(options: argparse.Namespace) -> Machine | None:
+def _machines(options: argparse.Namespace) -> Sequence[Machine]:
     """Return what costs are given, or what a profile says."""
     costs = costs_of(options)
     if options.profile is None:
-        return None if costs is None else Machine(costs)
+        return () if costs is None else (Machine(costs),)
     if costs is not None or options.partitions is None:
         raise UsageError("--profile needs -p Q and goes without --costs")
     from coded_mr.engine.profile import Profile
 
-    return Profile.load(options.profile).machine(options.partitions)
+    return Profile.load(options.profile).machines(options.partitions)
 
 
 def _optimum(Q: int, costs: Costs, implementation: str) -> tuple[Allocation, Uncoded]:

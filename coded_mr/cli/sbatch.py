@@ -109,7 +109,7 @@ def _costs(options: argparse.Namespace) -> Costs | None:
         return costs_of(options)
     from coded_mr.engine.profile import Profile
 
-    return Profile.load(options.profile).machine(options.partitions).costs
+    return Profile.load(options.profile).machines(options.partitions)[0].costs
 
 
 def _plugin(options: argparse.Namespace) -> str:

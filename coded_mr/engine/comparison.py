@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from coded_mr.engine.comparison_report import Comparison, Entry, Times, short
+from coded_mr.engine.memory import give_back
 from coded_mr.engine.run_report import RunReport
 from coded_mr.errors import ConservationError, PlanError
 from coded_mr.io.output import OutputDirectory, PartFile
@@ -66,7 +67,7 @@ class Lineup:
     same: tuple[str, ...]
 
 
-def line_up(request: Request, machine: Machine, question: Question) -> Lineup:
+def line_up(request: Request, machines: Sequence[Machine], question: Question) -> Lineup:
     """Decide which plans take part: those asked for, as `run` would make them, and the planner's choice.
 
     `request` names the ranks and leaves scheme and load open. Raises PlanError when nothing that was asked
@@ -80,7 +81,7 @@ def line_up(request: Request, machine: Machine, question: Question) -> Lineup:
     for wish in sorted(question.wishes, key=lambda wish: wish.scheme != "uncoded"):
         missing = []
         for r in _loads(wish, request, question):
-            decision = _decide(request, machine, wish, r)
+            decision = _decide(request, machines, wish, r)
             if decision is None:
                 missing.append(r)
                 continue
@@ -96,7 +97,7 @@ def line_up(request: Request, machine: Machine, question: Question) -> Lineup:
             f"{counted(request.partitions, 'partition')} allow none of {'; '.join(impossible)}; ask for "
             f"other --schemes or --r, or for more ranks"
         )
-    own = decide(dataclasses.replace(request, helpers=None), machine)
+    own = decide(dataclasses.replace(request, helpers=None), machines)
     _enter(own, found, plans)
     choice = plans[_nameless(own)]
     return Lineup(tuple(found), choice, tuple(impossible), tuple(same))
@@ -112,12 +113,12 @@ def _loads(wish: Wish, request: Request, question: Question) -> Sequence[int | N
     return range(request.partitions + 1) if question.loads is None else question.loads
 
 
-def _decide(request: Request, machine: Machine, wish: Wish, r: int | None) -> Decision | None:
+def _decide(request: Request, machines: Sequence[Machine], wish: Wish, r: int | None) -> Decision | None:
     """Return the decision for a scheme with exactly this load; None when there is none."""
     if r is not None and r > request.partitions:
         return None
     try:
-        decision = decide(dataclasses.replace(request, scheme=wish.scheme, s=wish.s, r=r), machine)
+        decision = decide(dataclasses.replace(request, scheme=wish.scheme, s=wish.s, r=r), machines)
     except PlanError:
         return None
     return decision if r is None or decision.chosen.r == r else None
@@ -159,9 +160,9 @@ def compare(world: MPI.Intracomm, order: Order, question: Question) -> Compariso
     output = OutputDirectory(path, order.job_id, overwrite=False)
     try:
         with Session(world, order) as session:
-            machine = session.machine()
+            machines = session.machines()
             request = dataclasses.replace(order.request, ranks=world.size)
-            lineup = broadcast(world, lambda: line_up(request, machine, question))
+            lineup = broadcast(world, lambda: line_up(request, machines, question))
             entries = _take_turns(session, lineup, output, question.rounds)
             session.synchronise()
     except BaseException:
@@ -174,7 +175,7 @@ def compare(world: MPI.Intracomm, order: Order, question: Question) -> Compariso
         partitions=request.partitions,
         ranks=world.size,
         implementation=request.implementation,
-        costs=machine.costs,
+        costs=machines[0].costs,
         entries=entries,
         choice=lineup.choice,
         impossible=lineup.impossible,
@@ -189,6 +190,8 @@ def _take_turns(session: Session, lineup: Lineup, output: OutputDirectory, round
     for number in range(rounds):
         for index, decision in enumerate(lineup.decisions):
             _LOG.info("round %d of %d: %s", number + 1, rounds, _label(decision.chosen))
+            # As a run would: without the memory that the plan before has left warm.
+            give_back()
             report = session.execute(decision, output)
             if report is None:
                 continue

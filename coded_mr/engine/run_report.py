@@ -194,7 +194,9 @@ class RunReport:
             "padding": list(map(float, machine.padding or (1,))),
             "packet_seconds": float(machine.packet),
             "group_seconds": float(machine.group),
-            "slots": machine.slots,
+            "shuffle_seconds": float(machine.start),
+            "map_slots": None if machine.map_slots is None else float(machine.map_slots),
+            "reduce_slots": None if machine.reduce_slots is None else float(machine.reduce_slots),
             "memory_bytes": self.decision.chosen.memory,
         }
 

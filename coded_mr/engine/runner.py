@@ -122,7 +122,8 @@ class Session:
             # All have it open: nothing stays behind, however this ends.
             link.remove()
         carrier = open_carrier(self._world, order.transport, interface=order.interface)
-        self._tools = Tools(worker, kernel, order.limits, link, carrier, order.progress)
+        # By the transport's name: the one that was asked for may have been replaced.
+        self._tools = {carrier.name: Tools(worker, kernel, order.limits, link, carrier, order.progress)}
         self.profile = order.profile
 
     def __enter__(self) -> Session:
@@ -131,10 +132,10 @@ class Session:
 
     def __exit__(self, failed: type[BaseException] | None, *rest: object) -> None:
         """Let go of the communicator, unless this rank failed: the others would not follow it here."""
-        link = self._tools.link
-        if link is not None:
-            link.close()
-        self._tools.carrier.close()
+        for tools in self._tools.values():
+            if tools.link is not None:
+                tools.link.close()
+            tools.carrier.close()
         if failed is None:
             self._world.Free()
 
@@ -144,31 +145,43 @@ class Session:
 
     def decide(self, request: Request) -> Decision:
         """Choose a plan for this world's ranks; the costs are measured unless they are given."""
-        machine = self.machine()
+        machines = self.machines()
 
         def settle() -> Decision:
-            decision = decide(dataclasses.replace(request, ranks=self._world.size), machine)
+            decision = decide(dataclasses.replace(request, ranks=self._world.size), machines)
             _LOG.info("plan: %s", decision.chosen)
             return decision
 
         return broadcast(self._world, settle if self._world.rank == 0 else None)
 
-    def machine(self) -> Machine:
-        """Return what the planner should reckon with: given costs, a given profile, or measured ones."""
+    def machines(self) -> tuple[Machine, ...]:
+        """Return what the planner should reckon with: given costs, a given profile, or measured ones.
+
+        Raises UsageError when a given profile says nothing of the transport.
+        """
         order = self._order
         if order.costs is not None:
-            return Machine(order.costs)
+            return (Machine(order.costs),)
         if self.profile is None:
             self.profile = self.calibrate()
-        return self.profile.machine(order.request.partitions)
+        machines = self.profile.machines(order.request.partitions)
+        usable = tuple(machine for machine in machines if machine.transport in self._tools)
+        if not usable:
+            raise UsageError(
+                f"the profile was measured with {', '.join(self.profile.networks)}, and this run uses "
+                f"{', '.join(self._tools)}: calibrate again with --transport {order.transport}"
+            )
+        return usable
 
     def calibrate(self) -> Profile:
         """Measure the costs of the job on this world."""
         Q = self._order.request.partitions
-        profile = calibrate(self._world, self._tools, self._files, self._weight, Q)
+        order = self._order
+        sample = OutputDirectory(order.output, f"{order.job_id}-sample", overwrite=False)
+        profile = calibrate(self._world, self._tools, self._files, self._weight, Q, sample)
         if self._world.rank == 0:
             _LOG.info("input: %s, about %s", counted(len(self._sources), "file"), bytes_text(self._weight))
-            costs = profile.machine(Q).costs
+            costs = profile.machines(Q)[0].costs
             _LOG.info("costs: c_m=%.4g c_s=%.4g c_r=%.4g s", costs.map, costs.shuffle, costs.reduce)
         return profile
 
@@ -184,7 +197,8 @@ class Session:
             output.prepare()
         barrier(self._world)
         overlap = decision.request.implementation == "parallel"
-        execution = Execution(self._world, plan, batches, self._tools, output, overlap=overlap)
+        tools = self._tools_for(decision)
+        execution = Execution(self._world, plan, batches, tools, output, overlap=overlap)
         execution.run()
         ranks = gather(self._world, execution.count)
         if ranks is None:
@@ -202,9 +216,14 @@ class Session:
             measured_now=self._order.profile is None,
             files=files,
             world=self._world.size,
-            transport=self._tools.carrier.name,
+            transport=tools.carrier.name,
             ranks=tuple(ranks),
         )
+
+    def _tools_for(self, decision: Decision) -> Tools:
+        """Return the tools of the transport that was measured; of the first one if any will do."""
+        measured = decision.machine.transport
+        return self._tools[measured] if measured else next(iter(self._tools.values()))
 
     def _plain_bytes(self) -> int | None:
         """Return the size of the input, where it is known without reading it."""

@@ -117,7 +117,7 @@ class Candidate:
     @cached_property
     def t_map(self) -> Fraction:
         """Return the predicted map time: c_m p, or all mapping over the machine's slots."""
-        return self.machine.costs.map * self.machine.crowding(self.mapped, self.peak)
+        return self.machine.mapping(self.mapped, self.peak)
 
     @cached_property
     def t_shuffle(self) -> Fraction:
@@ -130,13 +130,13 @@ class Candidate:
             ),
             Fraction(0),
         )
-        return bytes_time + self.packets * machine.packet + self.groups * machine.group
+        fixed = machine.start if self.packets else Fraction(0)
+        return bytes_time + self.packets * machine.packet + self.groups * machine.group + fixed
 
     @cached_property
     def t_reduce(self) -> Fraction:
         """Return the predicted reduce time: c_r times the most partitions of a solver."""
-        machine = self.machine
-        return machine.costs.reduce * machine.crowding(
+        return self.machine.reducing(
             Fraction(self.team.partitions * self.team.s), Fraction(self.most_partitions)
         )
 

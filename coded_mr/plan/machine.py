@@ -21,8 +21,11 @@ class Machine:
     padding  length of a packet that combines 1, 2, ... values over their mean length; () is 1.
     packet   seconds that a packet takes beside its bytes.
     group    seconds to set up a multicast group.
-    slots    ranks that can compute at the same time; None: all of them.
+    start    seconds that a shuffle takes beside its packets, if there are any.
+    map_slots, reduce_slots  how many ranks' mapping, and reducing, gets done at the same time when all work;
+             None: that of all.
     values   bytes of all intermediate values, QNT; 0: not known.
+    transport  by which the multicasts were measured; None: any.
     """
 
     costs: Costs
@@ -30,8 +33,11 @@ class Machine:
     padding: tuple[Fraction, ...] = ()
     packet: Fraction = Fraction(0)
     group: Fraction = Fraction(0)
-    slots: int | None = None
+    start: Fraction = Fraction(0)
+    map_slots: Fraction | None = None
+    reduce_slots: Fraction | None = None
     values: int = 0
+    transport: str | None = None
 
     def c_s(self, receivers: int) -> Fraction:
         """Return the seconds to multicast QNT bits to so many receivers each."""
@@ -41,9 +47,18 @@ class Machine:
         """Return how much longer a packet of so many values is than their mean."""
         return _at(self.padding, members)
 
-    def crowding(self, busy: Fraction, longest: Fraction) -> Fraction:
-        """Return the work that decides how long a stage takes: the longest share, or all over the slots."""
-        return longest if self.slots is None else max(longest, busy / self.slots)
+    def mapping(self, mapped: Fraction, peak: Fraction) -> Fraction:
+        """Return the seconds to map the files so many times in all, and this share of them on one rank."""
+        return self.costs.map * _crowded(mapped, peak, self.map_slots)
+
+    def reducing(self, partitions: Fraction, most: Fraction) -> Fraction:
+        """Return the seconds to reduce so many partitions in all, and so many on one rank."""
+        return self.costs.reduce * _crowded(partitions, most, self.reduce_slots)
+
+
+def _crowded(busy: Fraction, longest: Fraction, slots: Fraction | None) -> Fraction:
+    """Return the work that decides how long a stage takes: the longest share, or all over the slots."""
+    return longest if slots is None else max(longest, busy / slots)
 
 
 def _at(values: Sequence[Fraction], count: int) -> Fraction:

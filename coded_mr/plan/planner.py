@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -69,33 +69,43 @@ class Decision:
 
     request: Request
     optimum: Allocation
-    machine: Machine
     chosen: Candidate
     considered: tuple[Candidate, ...]
     reasons: tuple[str, ...]
 
+    @property
+    def machine(self) -> Machine:
+        """Return the machine on which the chosen plan is the fastest."""
+        return self.chosen.machine
 
-def decide(request: Request, machine: Machine | Costs) -> Decision:
-    """Choose the feasible plan with the least predicted time on a machine.
+
+def decide(request: Request, machine: Machine | Costs | Sequence[Machine]) -> Decision:
+    """Choose the feasible plan with the least predicted time on a machine, or on any of several.
 
     Ties go to fewer ranks, then to the larger computation load. With K* ranks or more, nothing else asked
     and an ideal machine (which costs alone describe), this is the optimum of Theorem 1, or of Theorem 2 for
     the parallel implementation (Yu et al. 2017). A forced load or helper count keeps the paper's design
     where the ranks allow it: one solver a partition, solver-helper.
 
-    Raises PlanError when no plan meets the request.
+    Several machines are the same one by different transports: the costs of the first say how many ranks are
+    wanted. Raises PlanError when no plan meets the request.
     """
-    if isinstance(machine, Costs):
-        machine = Machine(machine)
-    optimum = _OPTIMA[request.implementation](request.partitions, machine.costs)
-    ranks = request.ranks or wanted_ranks(request, machine.costs) or 2 * request.partitions
-    offers = list(offers_for(request, ranks, machine))
+    machines = _machines(machine)
+    ranks = request.ranks or wanted_ranks(request, machines[0].costs) or 2 * request.partitions
+    offers = [offer for one in machines for offer in offers_for(request, ranks, one)]
     candidates, notes = _as_forced(request, ranks, offers)
     if not candidates:
         raise PlanError(_nothing_fits(request, ranks))
     ordered = sorted(candidates, key=lambda c: (c.total, c.ranks, -c.r, c.scheme))
+    optimum = _OPTIMA[request.implementation](request.partitions, ordered[0].machine.costs)
     reasons = (*notes, *_reasons(request, ranks, optimum, ordered))
-    return Decision(request, optimum, machine, ordered[0], tuple(ordered), reasons)
+    return Decision(request, optimum, ordered[0], tuple(ordered), reasons)
+
+
+def _machines(machine: Machine | Costs | Sequence[Machine]) -> Sequence[Machine]:
+    if isinstance(machine, Costs):
+        return (Machine(machine),)
+    return (machine,) if isinstance(machine, Machine) else machine
 
 
 def wanted_ranks(request: Request, costs: Costs | None) -> int | None:

@@ -19,7 +19,7 @@ MACHINE = Machine(Costs.parse("1,2,1"))
 
 def chosen(request: Request, *schemes: str | Wish, loads: tuple[int, ...] | None = None):
     wishes = tuple(Wish(scheme) if isinstance(scheme, str) else scheme for scheme in schemes)
-    found = line_up(request, MACHINE, Question(wishes, loads))
+    found = line_up(request, (MACHINE,), Question(wishes, loads))
     return found, [(d.chosen.scheme, d.chosen.r) for d in found.decisions]
 
 
@@ -43,7 +43,7 @@ def test_a_load_is_never_replaced_by_a_near_one():
 
 def test_uncoded_is_what_everybody_does_and_what_the_planner_likes():
     slow_link = Machine(Costs.parse("1,100,1"))
-    found = line_up(Request(3, 5), slow_link, Question((Wish("uncoded"),), (2,)))
+    found = line_up(Request(3, 5), (slow_link,), Question((Wish("uncoded"),), (2,)))
     assert [(d.chosen.scheme, d.chosen.solvers, d.chosen.r) for d in found.decisions[:2]] == [
         ("uncoded", 3, 1),
         ("uncoded", 1, 1),

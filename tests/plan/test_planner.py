@@ -116,7 +116,7 @@ def test_bookkeeping_can_cost_more_than_coding_saves():
 
 def test_ranks_that_share_cores_are_not_used_for_mapping_twice():
     costs = Costs.parse("5,1,1")
-    crowded = decide(Request(4, 8), Machine(costs, slots=2)).chosen
+    crowded = decide(Request(4, 8), Machine(costs, map_slots=Fraction(2), reduce_slots=Fraction(2))).chosen
     assert crowded.mapped == 1
     assert crowded.t_map == Fraction(5, 2)
 

@@ -160,4 +160,8 @@ def test_costs_are_measured_when_none_are_given(mpi_tmp_path: Path) -> None:
         assert 0 < report.profile.sample_bytes <= 8 * 5000
         assert report.profile.input_bytes == 5000
         assert report.decision.machine.costs.map > 0
-        assert set(report.profile.multicast) <= {1, 2}
+        assert set(report.profile.networks["groups"].multicast) <= {1, 2}
+        assert 1 <= report.profile.map_slots <= MPI.COMM_WORLD.size
+        assert report.profile.part_seconds > 0
+        names = {path.name for path in mpi_tmp_path.iterdir()}
+        assert {name for name in names if "sample" in name} == set(), "the sample's parts stay behind"
