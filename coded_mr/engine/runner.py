@@ -133,6 +133,7 @@ class Session:
     def __exit__(self, failed: type[BaseException] | None, *rest: object) -> None:
         """Let go of the communicator, unless this rank failed: the others would not follow it here."""
         for tools in self._tools.values():
+            tools.worker.close()
             if tools.link is not None:
                 tools.link.close()
             tools.carrier.close()

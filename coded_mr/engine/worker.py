@@ -6,13 +6,14 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from mpi4py import MPI
 
 __all__ = ["Worker"]
 
 T = TypeVar("T")
+_Call: TypeAlias = tuple[Callable[[], object], Future[object]]
 
 # How often the main thread looks after MPI while the worker computes, in seconds.
 _PROGRESS_INTERVAL = 0.002
@@ -27,7 +28,7 @@ class Worker:
     def __init__(self, comm: MPI.Comm) -> None:
         """Start the thread; `comm` is what the caller's waiting makes progress on."""
         self._comm = comm
-        self._calls: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         threading.Thread(target=self._serve, name="coded-mr-worker", daemon=True).start()
 
     def start(self, call: Callable[[], T]) -> Future[T]:
@@ -50,9 +51,13 @@ class Worker:
         self._comm.Iprobe()
         return False
 
+    def close(self) -> None:
+        """Let the thread end after the calls before this; it takes no more."""
+        self._calls.put(None)
+
     def _serve(self) -> None:
-        while True:
-            call, done = self._calls.get()
+        while (given := self._calls.get()) is not None:
+            call, done = given
             try:
                 done.set_result(call())
             except BaseException as error:  # handed to the caller, who raises it

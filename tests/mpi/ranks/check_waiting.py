@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from mpi4py import MPI
 
@@ -44,6 +46,17 @@ def test_the_worker_returns_and_raises_on_the_main_thread() -> None:
     with pytest.raises(SystemExit):
         worker.run(lambda: (_ for _ in ()).throw(SystemExit(3)))
     assert worker.run(lambda: "still there") == "still there"
+
+
+def test_a_closed_worker_ends_after_what_was_started() -> None:
+    before = set(threading.enumerate())
+    worker = Worker(MPI.COMM_WORLD)
+    (thread,) = set(threading.enumerate()) - before
+    last = worker.start(lambda: "last")
+    worker.close()
+    thread.join(timeout=10)
+    assert not thread.is_alive()
+    assert last.result(timeout=0) == "last"
 
 
 def test_a_busy_worker_does_not_stop_messages() -> None:
