@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import math
-from itertools import chain, repeat, zip_longest
+from itertools import zip_longest
 
-from coded_mr.job import Job, RecordJob
-from coded_mr.kernels.serial import decode, shown
+from coded_mr.kernels import Kernel
+from coded_mr.kernels.serial import shown
 
 __all__ = ["first_difference", "nearly_equal", "value_difference"]
 
 
-def value_difference(job: Job | RecordJob, first: bytes | memoryview, second: bytes | memoryview) -> str:
+def value_difference(kernel: Kernel, first: bytes | memoryview, second: bytes | memoryview) -> str:
     """Say where two intermediate values of one batch differ first."""
-    if isinstance(job, RecordJob):
-        size = job.out_bytes or job.record_bytes
-        pieces = [
-            [bytes(data[at : at + size]) for at in range(0, len(data), size)] for data in (first, second)
-        ]
-        number, (one, other) = next(
-            (number, pair) for number, pair in enumerate(zip_longest(*pieces)) if pair[0] != pair[1]
-        )
-        return f"record {number}: {shown(one)} and {shown(other)}"
-    one, other = next(
-        pair for pair in zip_longest(_pairs(first), _pairs(second)) if repr(pair[0]) != repr(pair[1])
-    )
-    return f"{_pair(one)} and {_pair(other)}"
+    contents = zip_longest(kernel.contents(first), kernel.contents(second))
+    one, other = next(pair for pair in contents if repr(pair[0]) != repr(pair[1]))
+    return " and ".join("nothing" if item is None else shown(item) for item in (one, other))
 
 
 def first_difference(first: bytes, second: bytes) -> str:
@@ -48,13 +38,3 @@ def _close(one: bytes | None, other: bytes | None) -> bool:
         return math.isclose(float(one), float(other), rel_tol=1e-9)
     except ValueError:
         return False
-
-
-def _pairs(data: bytes | memoryview) -> list[tuple[object, object]]:
-    keys, counts, values = decode(data)
-    owners = keys if counts is None else chain.from_iterable(map(repeat, keys, counts))
-    return list(zip(owners, values, strict=True))
-
-
-def _pair(pair: tuple[object, object] | None) -> str:
-    return "nothing" if pair is None else shown(pair)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import pickle
@@ -17,10 +16,7 @@ from coded_mr.doctor.differences import first_difference, nearly_equal, value_di
 from coded_mr.doctor.finding import Finding
 from coded_mr.doctor.rehearsal import Rehearsal, stamps_of
 from coded_mr.io.files import shown
-from coded_mr.job import Job
-from coded_mr.kernels import Kernel, Mapped, kernel_for
-from coded_mr.kernels.grouping import Groups
-from coded_mr.kernels.serial import encode
+from coded_mr.kernels import Kernel, Mapped
 from coded_mr.text import counted
 
 __all__ = ["answer", "changes", "combines", "elsewhere", "emits", "repeats"]
@@ -47,7 +43,7 @@ def repeats(rehearsal: Rehearsal) -> Finding:
         after = kernel.map_batch([file])
         for one, other in zip(before.values, after.values, strict=True):
             if one != other:
-                where = value_difference(rehearsal.job, one, other)
+                where = value_difference(kernel, one, other)
                 return Finding("error", f"two maps of {file.name} differ at {where}", _REMEDY)
     return Finding("ok", f"a second map of {counted(len(rehearsal.files), 'file')} gave the same bytes")
 
@@ -108,13 +104,12 @@ def combines(rehearsal: Rehearsal) -> Finding | None:
 
     None when the job does not combine.
     """
-    job = rehearsal.job
-    if not isinstance(job, Job) or type(job).combine is Job.combine:
+    combining = rehearsal.kernel()
+    if not combining.combines:
         return None
-    kernel = kernel_for(_without_combine(job))
-    kernel.adopt(None, rehearsal.partitions)
+    kernel = combining.without_combine()
     mapped = [kernel.map_batch([file]) for file in rehearsal.files]
-    merged = [_merged(job, rehearsal.values(q)) for q in range(rehearsal.partitions)]
+    merged = [combining.combined_again(rehearsal.values(q)) for q in range(rehearsal.partitions)]
     rounded = False
     for q in range(rehearsal.partitions):
         plain = _reduced(kernel, q, [each.values[q] for each in mapped])
@@ -137,22 +132,6 @@ def combines(rehearsal: Rehearsal) -> Finding | None:
             "fine if that is precise enough; else sum integers or fractions (math.fsum in reduce)",
         )
     return Finding("ok", "reduce gives the same with combine and without")
-
-
-def _without_combine(job: Job) -> Job:
-    """Return a copy of the job that does not combine."""
-    plain = copy.copy(job)
-    plain.__class__ = type(type(job).__name__, (type(job),), {"combine": Job.combine})
-    return plain
-
-
-def _merged(job: Job, values: Sequence[bytes | memoryview]) -> bytes:
-    groups = Groups()
-    for data in values:
-        groups.add_encoded(data)
-    groups.combine(job.combine)
-    keys, lists = groups.ordered()
-    return encode(keys, None, [value for (value,) in lists])
 
 
 def _reduced(kernel: Kernel, partition: int, values: Sequence[bytes | memoryview]) -> bytes:

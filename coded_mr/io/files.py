@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["InputFile", "shown"]
+__all__ = ["InputFile", "shown", "whole_lines"]
 
 _SCAN_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 20
@@ -83,17 +83,21 @@ class InputFile:
         """
         cursor = self._cursor
         cursor[0] = 0
+        for block in self.blocks():
+            # No newline is part of another character: a block decodes as its lines would.
+            lines = block.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+            if not lines[-1]:
+                lines.pop()
+            for line in lines:
+                cursor[0] += 1
+                yield line
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the plain bytes in blocks of whole lines, about a MiB each; the last may lack its newline."""
         if self.length == 0:
             return
         with self._opened() as file:
-            for block in _whole_lines(self._chunks(file)):
-                # No newline is part of another character: a block decodes as its lines would.
-                lines = block.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-                if not lines[-1]:
-                    lines.pop()
-                for line in lines:
-                    cursor[0] += 1
-                    yield line
+            yield from whole_lines(self._chunks(file))
 
     def records(self) -> NDArray[np.uint8]:
         """Return the records as a uint8 array of shape (n, record_bytes); it may be read-only.
@@ -222,7 +226,7 @@ class InputFile:
         )
 
 
-def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Cut the chunks anew, after newlines only; the last block may lack its newline."""
     pieces: list[bytes] = []
     for chunk in chunks:

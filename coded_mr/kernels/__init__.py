@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from coded_mr.job import Job, RecordJob
+from coded_mr.streaming import StreamingJob
 
 if TYPE_CHECKING:
     from coded_mr.io.inputs import InputFile
 
-__all__ = ["Kernel", "Mapped", "Reduced", "kernel_for"]
+__all__ = ["Kernel", "Mapped", "Reduced", "kernel_for", "read_bytes"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,12 @@ class Reduced:
 
 
 class Kernel(Protocol):
-    """Map batches to intermediate values and reduce partitions of them, for one job."""
+    """Map batches to intermediate values and reduce partitions of them, for one job.
+
+    combines: whether the job makes one value of several on the way.
+    """
+
+    combines: bool
 
     def prepare(self, files: Sequence[InputFile], partitions: int) -> object:
         """Return what every rank must adopt (picklable); called on rank 0, before planning."""
@@ -61,6 +67,20 @@ class Kernel(Protocol):
         The blocks raise UserCodeError, KeyTypeError or PacketError as they are taken.
         """
 
+    def without_combine(self) -> Kernel:
+        """Return a kernel of the same job, prepared alike, that does not combine."""
+
+    def combined_again(self, values: Sequence[bytes | memoryview]) -> bytes:
+        """Return the intermediate values of a partition as one, combined over what was combined already."""
+
+    def contents(self, value: bytes | memoryview) -> list[object]:
+        """Return what is in an intermediate value, pairs or records, for messages."""
+
+
+def read_bytes(files: Iterable[InputFile]) -> int:
+    """Return the plain bytes of text files, estimated by their weight for compressed ones."""
+    return sum(file.length if file.compression is None else file.weight for file in files)
+
 
 def kernel_for(job: Job | RecordJob) -> Kernel:
     """Return the kernel that runs a job."""
@@ -68,6 +88,10 @@ def kernel_for(job: Job | RecordJob) -> Kernel:
         from coded_mr.kernels.records import RecordsKernel
 
         return RecordsKernel(job)
+    if isinstance(job, StreamingJob):
+        from coded_mr.kernels.streaming import StreamingKernel
+
+        return StreamingKernel(job)
     from coded_mr.kernels.pairs import PairsKernel
 
     return PairsKernel(job)

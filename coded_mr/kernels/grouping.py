@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from coded_mr.job import Key, Value
-from coded_mr.kernels.serial import canonical, check_types, decode, order_keys
+from coded_mr.kernels.serial import canonical, check_types, decode, encode, order_keys
 
 __all__ = ["Groups"]
 
@@ -97,6 +98,34 @@ class Groups:
         order = order_keys(originals)
         items = sorted(zip(order, originals, self._values.values(), strict=True), key=itemgetter(0))
         return [key for _, key, _ in items], [values for _, _, values in items]
+
+    def encoded(
+        self, partition_ids: Callable[[list[Key]], Iterable[int]], partitions: int
+    ) -> tuple[list[bytes | memoryview], list[int]]:
+        """Return the bytes of each partition's keys and values, and how many values each has.
+
+        partition_ids gives the partitions of keys.  Raises KeyTypeError for a value that cannot travel.
+        """
+        keys, lists = self.ordered()
+        keys_of: list[list[Key]] = [[] for _ in range(partitions)]
+        lists_of: list[list[list[Value]]] = [[] for _ in range(partitions)]
+        for key, values, q in zip(keys, lists, partition_ids(keys), strict=True):
+            keys_of[q].append(key)
+            lists_of[q].append(values)
+        data: list[bytes | memoryview] = []
+        pairs: list[int] = []
+        for some_keys, some_lists in zip(keys_of, lists_of, strict=True):
+            flat = list(chain.from_iterable(some_lists))
+            counts = list(map(len, some_lists)) if len(flat) > len(some_keys) else None
+            data.append(encode(some_keys, counts, flat))
+            pairs.append(len(flat))
+        return data, pairs
+
+    def pairs_in_order(self) -> Iterator[tuple[Key, Value]]:
+        """Yield the pairs by key in canonical order, those of a key as they came."""
+        for key, values in zip(*self.ordered(), strict=True):
+            for value in values:
+                yield key, value
 
     def _key_of(self, key: Key) -> Any:
         """Return what stands for a key in the dictionary, after switching to canonical bytes if need be."""

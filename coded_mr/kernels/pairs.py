@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from types import GeneratorType
 from typing import TYPE_CHECKING, NoReturn
 
 from coded_mr.errors import CodedMRError, KeyTypeError, UserCodeError
 from coded_mr.job import Job, Key, Value
-from coded_mr.kernels import Mapped, Reduced
+from coded_mr.kernels import Mapped, Reduced, read_bytes
 from coded_mr.kernels.grouping import Groups
 from coded_mr.kernels.serial import encode, shown, stable_hashes
 
@@ -30,7 +30,7 @@ class PairsKernel:
         self.job = job
         self.partitions = 1
         self._name = type(job).__name__
-        self._combines = type(job).combine is not Job.combine
+        self.combines = type(job).combine is not Job.combine
         self._partitions_itself = type(job).partition is not Job.partition
 
     def prepare(self, files: Sequence[InputFile], partitions: int) -> object:
@@ -49,20 +49,36 @@ class PairsKernel:
         for file in files:
             emitted += self._map(file, groups)
             # Only at the end of a file, where the number of pairs no longer depends on their order.
-            if self._combines and groups.pairs > limit:
+            if self.combines and groups.pairs > limit:
                 groups.combine(self._combined)
                 limit = max(_COMBINE_AT, 2 * groups.pairs)
-        if self._combines:
+        if self.combines:
             groups.combine(self._combined)
         values, pairs = self._encoded(groups)
-        read = sum(file.length if file.compression is None else file.weight for file in files)
-        return Mapped(values, pairs, emitted, read)
+        return Mapped(values, pairs, emitted, read_bytes(files))
 
     def reduce_partition(self, partition: int, values: Sequence[bytes | memoryview]) -> Reduced:
         """Reduce the intermediate values of a partition, given in batch order."""
         reduced = Reduced()
         reduced.blocks = self._blocks(values, reduced)
         return reduced
+
+    def without_combine(self) -> PairsKernel:
+        """Return a kernel of the same job that does not combine."""
+        plain = copy.copy(self)
+        plain.combines = False
+        return plain
+
+    def combined_again(self, values: Sequence[bytes | memoryview]) -> bytes:
+        """Return the intermediate values of a partition as one, its values combined."""
+        groups = _gathered(values)
+        groups.combine(self._combined)
+        keys, lists = groups.ordered()
+        return encode(keys, None, [value for (value,) in lists])
+
+    def contents(self, value: bytes | memoryview) -> list[object]:
+        """Return the pairs in an intermediate value."""
+        return list(_gathered([value]).pairs_in_order())
 
     def _map(self, file: InputFile, groups: Groups) -> int:
         before = groups.pairs
@@ -97,26 +113,10 @@ class PairsKernel:
         return value
 
     def _encoded(self, groups: Groups) -> tuple[list[bytes | memoryview], list[int]]:
-        keys, lists = groups.ordered()
-        keys_of: list[list[Key]] = [[] for _ in range(self.partitions)]
-        lists_of: list[list[list[Value]]] = [[] for _ in range(self.partitions)]
-        for key, values, q in zip(keys, lists, self._partition_ids(keys), strict=True):
-            keys_of[q].append(key)
-            lists_of[q].append(values)
-        encoded: list[bytes | memoryview] = []
-        pairs: list[int] = []
-        for some_keys, some_lists in zip(keys_of, lists_of, strict=True):
-            flat = list(chain.from_iterable(some_lists))
-            counts = list(map(len, some_lists)) if len(flat) > len(some_keys) else None
-            encoded.append(self._encode(some_keys, counts, flat))
-            pairs.append(len(flat))
-        return encoded, pairs
-
-    def _encode(self, keys: list[Key], counts: list[int] | None, values: list[Value]) -> bytes:
         try:
-            return encode(keys, counts, values)
+            return groups.encoded(self._partition_ids, self.partitions)
         except KeyTypeError as error:
-            stage = "map or combine" if self._combines else "map"
+            stage = "map or combine" if self.combines else "map"
             raise KeyTypeError(f"{self._name}.{stage} gave {error}") from error.__cause__
 
     def _partition_ids(self, keys: list[Key]) -> list[int]:
@@ -138,9 +138,7 @@ class PairsKernel:
         return ids
 
     def _blocks(self, values: Sequence[bytes | memoryview], reduced: Reduced) -> Iterator[bytes]:
-        groups = Groups()
-        for data in values:
-            groups.add_encoded(data)
+        groups = _gathered(values)
         reduced.groups, reduced.pairs_in = len(groups), groups.pairs
         lines: list[bytes] = []
         size = 0
@@ -197,3 +195,10 @@ class PairsKernel:
             f"{self._name}.{stage} {where} raised {type(error).__name__}: {error}; "
             f"correct {stage}, or let it skip such data"
         ) from error
+
+
+def _gathered(values: Sequence[bytes | memoryview]) -> Groups:
+    groups = Groups()
+    for data in values:
+        groups.add_encoded(data)
+    return groups

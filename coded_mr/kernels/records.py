@@ -27,6 +27,8 @@ Ids: TypeAlias = NDArray[np.integer[Any]]
 class RecordsKernel:
     """Be the kernel of a RecordJob; see coded_mr.kernels.Kernel."""
 
+    combines = False
+
     def __init__(self, job: RecordJob) -> None:
         self.job = job
         self.partitions = 1
@@ -67,6 +69,18 @@ class RecordsKernel:
         reduced = Reduced()
         reduced.blocks = self._blocks(partition, values, reduced)
         return reduced
+
+    def without_combine(self) -> RecordsKernel:
+        """Return itself: records are not combined."""
+        return self
+
+    def combined_again(self, values: Sequence[bytes | memoryview]) -> bytes:
+        """Return the intermediate values of a partition as one."""
+        return b"".join(values)
+
+    def contents(self, value: bytes | memoryview) -> list[object]:
+        """Return the records in an intermediate value."""
+        return [bytes(value[at : at + self.out_bytes]) for at in range(0, len(value), self.out_bytes)]
 
     def _map(self, file: InputFile, records: Rows) -> tuple[Rows, Ids]:
         try:
