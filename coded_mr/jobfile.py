@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 from coded_mr.errors import UsageError
 from coded_mr.job import Job, RecordJob
 
-__all__ = ["JobClass", "Parameter", "add_parameters", "build_job", "load_job", "parameters"]
+__all__ = ["JobClass", "Parameter", "add_parameters", "build_job", "load_job", "parameters", "source_file"]
 
 JobClass: TypeAlias = type[Job] | type[RecordJob]
 
@@ -54,12 +54,17 @@ def load_job(spec: str) -> JobClass:
     when there is no such file, module or class, or from what the import raised.
     """
     where, wanted = _parts(spec)
-    is_file = where.endswith(".py") or os.sep in where or Path(where).is_file()
-    module = _import_file(where) if is_file else _import_module(where)
+    module = _import_file(where) if _is_file(where) else _import_module(where)
     found = _job_classes(module, wanted, where)
     if found.map is Job.map:
         raise UsageError(f"{found.__name__} in {where} does not define map(self, file): every job needs it")
     return found
+
+
+def source_file(spec: str) -> Path | None:
+    """Return the file that a specification names, None when it names a module."""
+    where, _ = _parts(spec)
+    return Path(where) if _is_file(where) else None
 
 
 def parameters(cls: JobClass) -> list[Parameter]:
@@ -124,6 +129,10 @@ def _fields(cls: JobClass) -> list[dataclasses.Field[Any]]:
 def _dest(name: str) -> str:
     # With a dot, so that no parameter meets a name of the command's own.
     return f"job.{name}"
+
+
+def _is_file(where: str) -> bool:
+    return where.endswith(".py") or os.sep in where or Path(where).is_file()
 
 
 def _parts(spec: str) -> tuple[str, str | None]:

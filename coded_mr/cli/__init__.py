@@ -110,7 +110,8 @@ def _explain(error: CodedMRError) -> str:
         return text
     own = str(Path(coded_mr.__file__).parent)
     shown = traceback.TracebackException.from_exception(cause)
-    frames = [f for f in shown.stack if not f.filename.startswith((own, "<frozen"))]
+    # Neither ours nor what dataclasses and the import machinery made.
+    frames = [f for f in shown.stack if not f.filename.startswith((own, "<"))]
     if not frames:
         return text
     shown.stack = traceback.StackSummary.from_list(frames)

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coded_mr.cli import Parser
+from coded_mr.cli.jobs import COMMANDS_INSTEAD, read_options
 from coded_mr.doctor import Finding, failed, listing
 from coded_mr.doctor.job_checks import answer, changes, combines, elsewhere, emits, repeats
 from coded_mr.doctor.rehearsal import Rehearsal, sample
+from coded_mr.errors import UsageError
 from coded_mr.job import RecordJob
-from coded_mr.jobfile import add_parameters, build_job, load_job
+from coded_mr.jobfile import build_job
 from coded_mr.text import bytes_text, counted
 
 __all__ = ["main"]
@@ -24,8 +26,10 @@ _SHOWN_CHARACTERS = 100
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status: 1 when the job must not run as it is."""
-    options = _read(arguments)
-    job = build_job(load_job(options.job), options)
+    options, cls = read_options(lambda whole: _parser(whole=whole), arguments)
+    if options.bytes < 1 or options.partitions < 1:
+        raise UsageError("--bytes and --partitions must be at least 1")
+    job = build_job(cls, options)
     rehearsal = Rehearsal(job, sample(job, options.inputs, options.bytes), options.partitions)
     if options.answer is not None:
         answer(rehearsal, Path(options.answer))
@@ -44,7 +48,7 @@ def _parser(*, whole: bool) -> Parser:
         prog="coded-mr check",
         description="Run a job on a sample of its input in one process, on its main thread: breakpoint() in "
         "map or reduce opens a debugger. Checks that map is deterministic and that combine agrees with "
-        "reduce, and shows the time of each stage and the first lines of output.",
+        f"reduce, and shows the time of each stage and the first lines of output. {COMMANDS_INSTEAD}",
         epilog="A job's own parameters are options too, after JOB.",
         add_help=whole,
         allow_abbrev=False,
@@ -61,20 +65,6 @@ def _parser(*, whole: bool) -> Parser:
     )
     parser.add_argument("--answer", help=argparse.SUPPRESS)
     return parser
-
-
-def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the options, those of the job among them."""
-    words = list(arguments)
-    parser = _parser(whole=True)
-    if not words or words[0] in ("-h", "--help"):
-        parser.parse_args(words)
-    first, _ = _parser(whole=False).parse_known_args(words)
-    add_parameters(parser, load_job(first.job))
-    options = parser.parse_intermixed_args(words)
-    if options.bytes < 1 or options.partitions < 1:
-        parser.error("--bytes and --partitions must be at least 1")
-    return options
 
 
 def _findings(rehearsal: Rehearsal, arguments: Sequence[str]) -> list[Finding]:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
+from functools import partial
 
 from coded_mr.cli import Parser
+from coded_mr.cli.jobs import COMMANDS_INSTEAD, job_files, with_job
 from coded_mr.doctor import Finding, failed, listing
 from coded_mr.doctor.checks import judge
-from coded_mr.doctor.facts import gather_facts
+from coded_mr.doctor.facts import JobLoader, gather_facts
 from coded_mr.errors import LaunchError
 from coded_mr.launch import (
     Announced,
@@ -33,14 +35,20 @@ def main(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="coded-mr doctor",
         description="Check MPI, hosts, networks, disks and limits, and say how to mend what is wrong. Alone "
-        "it starts some ranks itself; under mpirun or srun it examines the ranks it is given.",
+        "it starts some ranks itself; under mpirun or srun it examines the ranks it is given. "
+        f"{COMMANDS_INSTEAD}",
     )
-    parser.add_argument("job", nargs="?", metavar="JOB", help="a job that every rank must be able to load")
+    parser.add_argument(
+        "job", nargs="?", metavar="JOB", help="a job that every rank must be able to load, and its parameters"
+    )
     parser.add_argument("-n", "--ranks", type=int, default=2, metavar="N", help="ranks to start alone (2)")
     parser.add_argument(
         "--timeout", type=float, default=60, metavar="SECONDS", help="how long they may take (60)"
     )
-    options = parser.parse_args(list(arguments))
+    options, parameters = parser.parse_known_args(with_job(arguments))
+    if parameters and options.job is None:
+        parser.parse_args(parameters)
+    options.words = [] if options.job is None else [options.job, *parameters]
     world = announced(os.environ)
     return _alone(options) if world is None else _join(options, world)
 
@@ -63,7 +71,7 @@ def _join(options: argparse.Namespace, announcement: Announced) -> int:
         # Every rank is a world of its own and would say the same.
         if announcement.rank:
             return 1
-    findings = examine(world, os.environ, options.job)
+    findings = examine(world, os.environ, _loader(options))
     status = 0 if findings is None else _say(findings)
     return int(world.bcast(status))
 
@@ -89,7 +97,7 @@ def _alone(options: argparse.Namespace) -> int:
 def _world(mpirun: Mpirun, options: argparse.Namespace) -> int | None:
     """Run this command on some ranks; return its status, None when it does not end."""
     job_id = uuid.uuid4().hex[:16]
-    command = [sys.executable, "-m", "coded_mr", "doctor", *([options.job] if options.job else [])]
+    command = [sys.executable, "-m", "coded_mr", "doctor", *options.words]
     process = start(mpirun, options.ranks, command, job_id=job_id)
     try:
         return process.wait(options.timeout)
@@ -102,7 +110,11 @@ def _world(mpirun: Mpirun, options: argparse.Namespace) -> int | None:
 
 
 def _here(options: argparse.Namespace) -> list[Finding]:
-    return judge([gather_facts(0, None, options.job)])
+    return judge([gather_facts(0, None, _loader(options))])
+
+
+def _loader(options: argparse.Namespace) -> JobLoader | None:
+    return partial(job_files, options.words) if options.words else None
 
 
 def _say(findings: Sequence[Finding]) -> int:

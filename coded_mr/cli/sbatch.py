@@ -76,7 +76,7 @@ def _batch(options: argparse.Namespace, words: tuple[str, ...]) -> Batch:
         raise UsageError("--mpi chooses srun's plugin: add --launcher srun, or leave --mpi out")
     name = options.job_name
     if name is None:
-        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(options.job.partition(":")[0]).stem) or "coded-mr"
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", _name(options.job.partition(":")[0])) or "coded-mr"
     return Batch(
         run=words,
         output=options.output,
@@ -90,6 +90,11 @@ def _batch(options: argparse.Namespace, words: tuple[str, ...]) -> Batch:
         partition=options.partition,
         account=options.account,
     )
+
+
+def _name(where: str) -> str:
+    """Return the last name of a job's file or module."""
+    return Path(where).stem if where.endswith(".py") else where.rpartition(".")[2]
 
 
 def _ranks(options: argparse.Namespace) -> int:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser
+from coded_mr.cli.jobs import COMMANDS_INSTEAD, read_options
 from coded_mr.cli.options import add_planning, check_json, costs_of, request_of
 from coded_mr.engine.progress_board import TERMINAL
 from coded_mr.errors import UsageError
 from coded_mr.io.inputs import discover
 from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob
-from coded_mr.jobfile import add_parameters, build_job, load_job
+from coded_mr.jobfile import build_job
 from coded_mr.launch import JOB_ID, announced, check_world, launch, rank_settings
 from coded_mr.plan.planner import wanted_ranks
 
@@ -70,7 +71,7 @@ def _parser(command: Command, *, whole: bool) -> Parser:
     """Return the parser; not `whole`, it only finds the job among the words."""
     parser = Parser(
         prog=f"coded-mr {command.name}",
-        description=command.description,
+        description=f"{command.description} {COMMANDS_INSTEAD}",
         epilog=f"A job's own parameters are options too, after JOB: "
         f"`coded-mr {command.name} JOB --help` lists them.",
         add_help=whole,
@@ -116,21 +117,13 @@ def _parser(command: Command, *, whole: bool) -> Parser:
 
 
 def read(command: Command, arguments: Sequence[str]) -> tuple[argparse.Namespace, Job | RecordJob]:
-    """Parse the options, those of the job among them: the job must be known first."""
-    parser = _parser(command, whole=True)
-    words = list(arguments)
-    if not words or words[0] in ("-h", "--help"):
-        parser.parse_args(words)
-    first, _ = _parser(command, whole=False).parse_known_args(words)
-    cls = load_job(first.job)
-    add_parameters(parser, cls)
-    options = parser.parse_intermixed_args(words)
+    """Parse the options, those of the job among them."""
+    options, cls = read_options(lambda whole: _parser(command, whole=whole), arguments)
     if options.link_rate is not None and not options.link_rate > 0:
         raise UsageError(f"--link-rate must be a number of bytes above 0, not {options.link_rate}")
     if options.profile is not None and options.costs is not None:
         raise UsageError("--profile and --costs both say what things cost: give one of them")
-    # Once: loading runs the user's module.
-    return options, build_job(cls if options.job == first.job else load_job(options.job), options)
+    return options, build_job(cls, options)
 
 
 def _start(command: Command, options: argparse.Namespace, arguments: Sequence[str]) -> int:

@@ -241,12 +241,12 @@ def _job(facts: Sequence[Facts]) -> Iterator[Finding]:
     if len(found) > 1:
         yield Finding(
             "error",
-            "the job's file differs: "
+            "the job's files differ: "
             + "; ".join(f"CRC {crc:08x} on {_ranks_text(ranks)}" for crc, ranks in found.items() if crc),
             "copy it to all hosts anew, or put it on a file system that all share",
         )
     else:
-        yield Finding("ok", "the job loads, and its file is the same on every rank")
+        yield Finding("ok", "the job loads, and its files are the same on every rank")
 
 
 def _hosts_of(facts: Sequence[Facts]) -> dict[str, list[int]]:

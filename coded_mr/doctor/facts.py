@@ -9,14 +9,18 @@ import resource
 import socket
 import tempfile
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import coded_mr
 from coded_mr.errors import CodedMRError
 from coded_mr.io.files import shown
 
-__all__ = ["Facts", "Interface", "Mpi", "Space", "gather_facts"]
+__all__ = ["Facts", "Interface", "JobLoader", "Mpi", "Space", "gather_facts"]
+
+JobLoader: TypeAlias = Callable[[], Sequence[Path]]
 
 _NET = Path("/sys/class/net")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -58,7 +62,7 @@ class Facts:
     """Hold what a rank sees.
 
     boot: identifies the running kernel, "" when unknown.  processors: those that the rank may use.
-    open_files, file_bytes: its limits (None: none).  job: CRC-32 of the job's file, None without a file;
+    open_files, file_bytes: its limits (None: none).  job: CRC-32 of the job's files, None without one;
     job_problem: why it does not load.
     """
 
@@ -78,8 +82,11 @@ class Facts:
     job_problem: str | None = None
 
 
-def gather_facts(rank: int, mpi: Mpi | None, job: str | None) -> Facts:
-    """Look around; nothing is raised for what is missing or broken here."""
+def gather_facts(rank: int, mpi: Mpi | None, job: JobLoader | None) -> Facts:
+    """Look around; nothing is raised for what is missing or broken here.
+
+    job loads the job and returns the files that make it up; it may raise any CodedMRError.
+    """
     crc, problem = _job(job)
     return Facts(
         rank=rank,
@@ -109,18 +116,18 @@ def _versions() -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _job(spec: str | None) -> tuple[int | None, str | None]:
-    """Return the checksum of the job's file and why it does not load."""
-    if spec is None:
+def _job(load: JobLoader | None) -> tuple[int | None, str | None]:
+    """Return the checksum of the job's files and why it does not load."""
+    if load is None:
         return None, None
-    from coded_mr.jobfile import load_job
-
     try:
-        load_job(spec)
-    except CodedMRError as error:
+        files = load()
+        crc = 0
+        for path in files:
+            crc = zlib.crc32(path.read_bytes(), crc)
+    except (CodedMRError, OSError) as error:
         return None, str(error)
-    path = Path(spec if Path(spec).is_file() else spec.rpartition(":")[0])
-    return (zlib.crc32(path.read_bytes()) if path.is_file() else None), None
+    return (crc if files else None), None
 
 
 def _interfaces() -> tuple[Interface, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mpi4py import MPI
 
 from coded_mr.doctor.checks import clocks, judge
-from coded_mr.doctor.facts import Mpi, gather_facts
+from coded_mr.doctor.facts import JobLoader, Mpi, gather_facts
 from coded_mr.doctor.finding import Finding
 from coded_mr.engine.epochs import MAX_LIVE
 from coded_mr.engine.waiting import barrier, gather
@@ -42,7 +42,7 @@ def launched(env: Mapping[str, str], size: int) -> Finding:
     return Finding("ok", f"{world.launcher} started {world.size} ranks, and MPI's world has as many")
 
 
-def examine(world: MPI.Intracomm, env: Mapping[str, str], job: str | None) -> list[Finding] | None:
+def examine(world: MPI.Intracomm, env: Mapping[str, str], job: JobLoader | None) -> list[Finding] | None:
     """Return on rank 0 what was found, None elsewhere; collective."""
     started = launched(env, world.size)
     facts = gather(world, gather_facts(world.rank, describe_mpi(), job))

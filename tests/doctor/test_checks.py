@@ -170,7 +170,7 @@ def test_many_hosts_and_ranks_stay_readable():
     said = next(finding.what for finding in judge(crowd) if "hosts" in finding.what)
     assert said.endswith("h7 (1) and 492 more")
     old = [replace(each, job=each.rank % 2 + 1, interfaces=WORLD[0].interfaces) for each in crowd]
-    (differs,) = [finding for finding in judge(old) if "job's file differs" in finding.what]
+    (differs,) = [finding for finding in judge(old) if "job's files differ" in finding.what]
     assert "ranks 0, 2, 4, 6, 8, 10 and 244 more" in differs.what
 
 

@@ -10,11 +10,13 @@ import socket
 import subprocess
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import coded_mr
+from coded_mr.cli.jobs import job_files
 from coded_mr.doctor import facts as module
 from coded_mr.doctor.facts import gather_facts
 
@@ -34,13 +36,13 @@ def test_this_host_is_described_as_the_system_does():
 
 @pytest.mark.parametrize("spec", [str(WORDCOUNT), f"{WORDCOUNT}:WordCount"])
 def test_a_job_is_identified_by_its_file(spec):
-    facts = gather_facts(0, None, spec)
+    facts = gather_facts(0, None, partial(job_files, [spec]))
     assert facts.job == zlib.crc32(WORDCOUNT.read_bytes())
     assert facts.job_problem is None
 
 
 def test_a_job_that_does_not_load_says_why(tmp_path):
-    facts = gather_facts(0, None, str(tmp_path / "absent.py"))
+    facts = gather_facts(0, None, partial(job_files, [str(tmp_path / "absent.py")]))
     assert facts.job is None
     assert "there is no such file" in str(facts.job_problem)
 

@@ -28,7 +28,7 @@ def test_it_starts_a_world_of_its_own(mpi: Mpi) -> None:
     for found in (
         f"{name} started 3 ranks, and MPI's world has as many",
         "3 ranks on 1 host",
-        "the job loads, and its file is the same on every rank",
+        "the job loads, and its files are the same on every rank",
         "MPI makes 128 communicators at once",
         "clocks agree within",
     ):
@@ -43,7 +43,7 @@ def test_ranks_that_see_different_jobs_are_found(mpi: Mpi, tmp_path: Path) -> No
     command = ["sh", "-c", ASIDE, "sh", mpi.python, "-m", "coded_mr", "doctor", "job.py"]
     done = mpi.run(3, command, cwd=tmp_path, env={"PYTHONPATH": str(TOP)})
     assert done.returncode != 0
-    assert "the job's file differs" in done.stdout
+    assert "the job's files differ" in done.stdout
     assert "on rank 2" in done.stdout
     (tmp_path / "rank1" / "job.py").unlink()
     done = mpi.run(3, command, cwd=tmp_path, env={"PYTHONPATH": str(TOP)})
