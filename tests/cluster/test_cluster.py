@@ -27,6 +27,7 @@ from benchmarks.cluster import (
 from benchmarks.cluster.launching import environment
 from coded_mr.launch import Mpirun
 from tests.mpi.interpreters import Mpi
+from tests.samples import RANKS, SAMPLES, sample
 
 Make = Callable[..., Cluster]
 
@@ -205,34 +206,25 @@ def test_jobs_that_do_not_fit_are_refused(emulated: Make) -> None:
         job(cluster, Mpirun("mpirun", "unknown", ""), 2, ["true"])
 
 
-def test_a_job_runs_across_the_hosts(emulated: Make, mpi: Mpi, tmp_path: Path) -> None:
-    cluster = emulated(star(4, "bus"))
-    words = tmp_path / "words.txt"
-    words.write_text("".join(f"{number % 7} {number % 11}\n" for number in range(5000)))
+@pytest.mark.parametrize("name", SAMPLES)
+def test_jobs_across_the_hosts_give_the_output_of_everywhere_else(
+    emulated: Make, mpi: Mpi, tmp_path: Path, name: str
+) -> None:
+    cluster = emulated(star(RANKS, "bus"))
+    found = sample(name)
+    found.write(tmp_path / "in")
     before = link_bytes(cluster)
-    command = [
-        mpi.python,
-        "-m",
-        "coded_mr",
-        "run",
-        "jobs/wordcount.py",
-        str(words),
-        "-o",
-        str(tmp_path / "out"),
-    ]
-    plan = ["-p", "3", "-r", "2", "--helpers", "1", "--json", str(tmp_path / "report.json")]
+    command = [mpi.python, "-m", "coded_mr", "run", *found.words(tmp_path / "in", tmp_path / "out")]
+    report = tmp_path / "report.json"
     done = subprocess.run(
-        ["timeout", "-k", "5", "120", *job(cluster, mpi.launcher, 4, [*command, *plan])],
+        ["timeout", "-k", "5", "120", *job(cluster, mpi.launcher, RANKS, [*command, "--json", str(report)])],
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    lines = "".join(part.read_text() for part in sorted((tmp_path / "out").glob("part-*"))).split("\n")
-    counts = dict(line.split("\t") for line in lines if line)
-    assert sum(map(int, counts.values())) == 10_000
-    assert counts["10"] == str(5000 // 11)
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert {rank["host"] for rank in report["ranks"]} == {"h1", "h2", "h3", "h4"}
-    assert grown(cluster, before)["bus", "bus"] > report["measured"]["coded_bytes"] > 0
+    found.check(tmp_path / "out")
+    ran = json.loads(report.read_text())
+    assert {rank["host"] for rank in ran["ranks"]} == set(cluster.hosts)
+    assert grown(cluster, before)["bus", "bus"] > ran["measured"]["coded_bytes"] > 0

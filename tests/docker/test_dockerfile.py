@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,10 @@ import pytest
 from coded_mr import __version__
 from tests.docker.builder import Built
 from tests.docker.containers import Image, network
+from tests.samples import RANKS, SAMPLES, sample
 
 TOP = Path(__file__).parents[2]
-WORDCOUNT = "/opt/coded_mr/jobs/wordcount.py"
-TEXTS = {
-    "a.txt": "to be or not to be\nthat is the question\n" * 30,
-    "b.txt": "the map is not the territory\n" * 50,
-    "c.txt": "more is different\nto code is to map more\n" * 40,
-    "d.txt": "question\tthe\tmap\n" * 20,
-}
+JOBS = "/opt/coded_mr/jobs"
 
 
 def test_hadolint_finds_nothing() -> None:
@@ -49,46 +43,17 @@ def test_hadolint_finds_nothing() -> None:
 
 @pytest.fixture
 def data(tmp_path: Path, built: Built) -> Path:
-    """Give a directory with texts, of the image's user, to be seen as /data."""
+    """Give a directory with the input of every sample, of the image's user, to be seen as /data."""
     directory = tmp_path / "data"
-    (directory / "in").mkdir(parents=True)
-    for name, text in TEXTS.items():
-        (directory / "in" / name).write_text(text)
+    for name in SAMPLES:
+        sample(name).write(directory / name)
     os.chown(directory, *map(int, built.image.user.split(":")))
     return directory
 
 
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Count the words here, in one process, and return the part files."""
-    top, out = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("here") / "words"
-    for name, text in TEXTS.items():
-        (top / name).write_text(text)
-    argv = ["run", str(TOP / "jobs" / "wordcount.py"), str(top), "-o", str(out), "-n", "1", "-p", "3"]
-    done = subprocess.run(
-        [sys.executable, "-m", "coded_mr", *argv], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return part_files(out)
-
-
-def part_files(out: Path) -> dict[str, bytes]:
-    """Read a finished result."""
-    assert (out / "_SUCCESS").is_file()
-    return {path.name: path.read_bytes() for path in out.glob("part-*")}
-
-
-def counts(out: Path) -> dict[str, int]:
-    """Read a finished word count."""
-    lines = [line for part in part_files(out).values() for line in part.decode().splitlines()]
-    pairs = [line.split("\t") for line in lines]
-    assert len({word for word, _ in pairs}) == len(pairs)
-    return {word: int(count) for word, count in pairs}
-
-
-def expected() -> Counter[str]:
-    """Count the words in one line of Python."""
-    return Counter(word for text in TEXTS.values() for word in text.split())
+def words(name: str) -> list[str]:
+    """Return what runs a sample in a container."""
+    return ["run", *sample(name).words(f"/data/{name}", f"/data/{name}-out", JOBS), "-n", str(RANKS)]
 
 
 def sources(top: Path) -> dict[Path, bytes]:
@@ -136,23 +101,22 @@ def test_it_holds_no_tools_no_keys_and_only_its_user_may_run(built: Built, place
 
 
 @pytest.mark.image
-def test_words_are_counted_on_three_ranks(
-    built: Built, data: Path, place: Path, parts: dict[str, bytes]
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_image_gives_the_output_of_everywhere_else(
+    built: Built, data: Path, place: Path, name: str
 ) -> None:
     image = with_volumes(built.image, data=data)
     with network(place, image, ["alone"]) as running:
-        argv = ["run", WORDCOUNT, "/data/in", "-o", "/data/words", "-n", "3", "-p", "3", "-r", "2"]
-        alone = running.start("alone", *argv)
+        alone = running.start("alone", *words(name))
         status = alone.wait(90)
         assert status == 0, alone.log.read_text()
-    assert counts(data / "words") == expected()
-    assert part_files(data / "words") == parts
-    assert (data / "words" / "_SUCCESS").stat().st_uid == int(image.user.split(":")[0])
+    sample(name).check(data / f"{name}-out")
+    assert (data / f"{name}-out" / "_SUCCESS").stat().st_uid == int(image.user.split(":")[0])
 
 
 @pytest.mark.image
-def test_a_cluster_of_three_workers_counts_them_too(
-    built: Built, data: Path, place: Path, tmp_path: Path, compose: dict[str, Any], parts: dict[str, bytes]
+def test_a_cluster_of_three_workers_gives_it_too(
+    built: Built, data: Path, place: Path, tmp_path: Path, compose: dict[str, Any]
 ) -> None:
     cluster = tmp_path / "cluster"
     cluster.mkdir(mode=0o700)
@@ -171,14 +135,14 @@ def test_a_cluster_of_three_workers_counts_them_too(
             time.sleep(0.1)
         who = head.execute("mpirun", "-n", "3", "hostname", env=surroundings)
         assert sorted(who.stdout.split()) == workers, who.stderr
-        argv = ["run", WORDCOUNT, "/data/in", "-o", "/data/words", "-n", "5", "-p", "3", "-r", "2"]
-        argv += ["--json", "/data/run.json"]
-        done = head.execute("coded-mr", *argv, env=surroundings, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
+        for name in SAMPLES:
+            argv = [*words(name), "--json", f"/data/{name}.json"]
+            done = head.execute("coded-mr", *argv, env=surroundings, timeout=120)
+            assert done.returncode == 0, done.stdout + done.stderr
         doctor = head.execute("coded-mr", "doctor", "-n", "3", env=surroundings, timeout=120)
         assert doctor.returncode == 0, doctor.stdout
         assert "3 ranks on 3 hosts" in doctor.stdout
-    assert counts(data / "words") == expected()
-    assert part_files(data / "words") == parts
-    ranks = json.loads((data / "run.json").read_text())["ranks"]
-    assert [rank["host"] for rank in ranks] == [workers[number % 3] for number in range(5)]
+    for name in SAMPLES:
+        sample(name).check(data / f"{name}-out")
+        ranks = json.loads((data / f"{name}.json").read_text())["ranks"]
+        assert [rank["host"] for rank in ranks] == [workers[number % 3] for number in range(RANKS)]

@@ -124,6 +124,10 @@ class Slurm:
         self.call("scancel", job)
         raise AssertionError(f"job {job} has not ended after {timeout} s: {facts}\n{_logs(self.top)}")
 
+    def has_pmix(self) -> bool:
+        """Tell whether srun can start ranks of Open MPI: its plugin looks for a library when it starts."""
+        return self.call("srun", "--mpi=pmix", "--ntasks=1", "true").returncode == 0
+
     def facts(self, job: str) -> dict[str, str]:
         """Return what scontrol tells of a job."""
         shown = self.call("scontrol", "--oneliner", "show", "job", job)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from coded_mr.cli import main
-from coded_mr.io.output import read_success, verify_output
+from coded_mr.io.output import read_success
 from tests.mpi.interpreters import Mpi, candidates, usable
+from tests.samples import PLAN, sample
 from tests.slurm.cluster import Ended, Slurm
 
 TOP = Path(__file__).parents[2]
@@ -25,12 +26,16 @@ CROWDED = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
-LAUNCHERS = {"mpirun": "openmpi", "srun": "mpich"}
+# What starts the ranks, and whose they are: srun's plugins speak one MPI each.
+LAUNCHERS = {"mpirun": "openmpi", "srun": "mpich", "srun-pmix": "openmpi"}
+PLUGINS = {"srun": "pmi2", "srun-pmix": "pmix"}
 
 
-@pytest.fixture(params=LAUNCHERS)
-def launcher(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=["mpirun", "srun"])
+def launcher(request: pytest.FixtureRequest, slurm: Slurm) -> str:
     name: str = request.param
+    if PLUGINS.get(name) == "pmix" and not slurm.has_pmix():
+        pytest.skip("Slurm finds no PMIx library here: apt-get install libpmix-dev")
     return name
 
 
@@ -55,9 +60,11 @@ def folder(tmp_path: Path) -> Path:
 
 def submit(slurm: Slurm, folder: Path, python: str, launcher: str, capsys, *words: str) -> str:
     """Print a script for 5 ranks on 3 nodes as a user does, and submit it."""
-    options = ["-o", "out", "-p", "3", "-r", "2", "--launcher", launcher, "--nodes", "3", "--time", "5"]
-    plugin = ["--mpi", "pmi2"] if launcher == "srun" else []
-    assert main(["sbatch", *words, *options, *plugin, "--python", python]) == 0
+    if "-o" not in words:
+        words = (*words, "-o", "out", *PLAN)
+    options = ["--launcher", launcher.partition("-")[0], "--nodes", "3", "--time", "5", "--python", python]
+    plugin = ["--mpi", PLUGINS[launcher]] if launcher in PLUGINS else []
+    assert main(["sbatch", *words, *options, *plugin]) == 0
     script = folder / "batch.sh"
     script.write_text(capsys.readouterr().out)
     return slurm.submit(script, cwd=folder, env=CROWDED)
@@ -72,16 +79,31 @@ def counted(output: Path) -> dict[str, int]:
     return {word: int(count) for word, count in (line.split("\t") for line in lines)}
 
 
-def test_word_count_completes_with_its_output_and_report(slurm, folder, python, launcher, capsys):
-    job = submit(slurm, folder, python, launcher, capsys, str(TOP / "jobs" / "wordcount.py"), "in")
+@pytest.mark.parametrize("launcher", LAUNCHERS, indirect=True)
+def test_word_count_completes_with_its_output_and_report(slurm, tmp_path, python, launcher, capsys):
+    words = sample("wordcount")
+    words.write(tmp_path / "in")
+    job = submit(slurm, tmp_path, python, launcher, capsys, *words.words("in", "out"))
     ended = slurm.ended(job)
     assert (ended.state, ended.status) == ("COMPLETED", 0), ended.output
-    assert counted(folder / "out") == WORDS
-    verify_output(str(folder / "out"))
-    report = json.loads((folder / f"wordcount-{job}.json").read_text())
-    assert report["job_id"] == read_success(str(folder / "out"))["job_id"] == f"slurm-{job}-0"
+    words.check(tmp_path / "out")
+    report = json.loads((tmp_path / f"wordcount-{job}.json").read_text())
+    assert report["job_id"] == read_success(str(tmp_path / "out"))["job_id"] == f"slurm-{job}-0"
     assert "solver-helper with 3 solvers and 2 helpers" in ended.output
     assert not list(slurm.local.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("launcher", "name"),
+    [("mpirun", "terasort"), ("srun", "streaming"), ("srun-pmix", "streaming")],
+    indirect=["launcher"],
+)
+def test_the_output_is_that_of_everywhere_else(slurm, tmp_path, python, launcher, capsys, name):
+    job = sample(name)
+    job.write(tmp_path / "in")
+    ended = run(slurm, tmp_path, python, launcher, capsys, *job.words("in", "out"))
+    assert (ended.state, ended.status) == ("COMPLETED", 0), ended.output
+    job.check(tmp_path / "out")
 
 
 def test_every_rank_has_scratch_on_its_node_and_one_thread(slurm, folder, python, launcher, capsys):
