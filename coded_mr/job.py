@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["Job", "Key", "RecordJob", "Value"]
+__all__ = ["Job", "Key", "RecordJob", "Value", "parameter_values"]
 
 # str, bytes, int, float, bool, None, tuples of these.  Any, so that a job may annotate what it really uses.
 Key: TypeAlias = Any
@@ -125,6 +125,15 @@ class RecordJob:
     def reduce(self, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the output records, (m, out_bytes), of a partition: by default the same."""
         return records
+
+
+def parameter_values(job: Job | RecordJob) -> dict[str, Any]:
+    """Return the parameters that a job was made with, by name, as they are in JSON."""
+    # Every subclass of Job and RecordJob is a dataclass, which type checkers cannot see from here.
+    fields = dataclasses.fields(cast("Any", job))
+    values = {field.name: getattr(job, field.name) for field in fields if field.init}
+    plain = (str, int, float, bool, type(None))
+    return {name: value if isinstance(value, plain) else str(value) for name, value in values.items()}
 
 
 def _fields(item: object) -> list[str | bytes]:

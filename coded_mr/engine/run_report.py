@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any
 from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
 from coded_mr.engine.profile import Profile
 from coded_mr.engine.spread import spreads
-from coded_mr.engine.versions import versions
+from coded_mr.engine.versions import seeds, versions
 from coded_mr.plan.bound import lower_bound
 from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.model import Plan
@@ -31,6 +32,8 @@ class RunReport:
 
     job_id: str
     job: str
+    parameters: Mapping[str, Any]
+    inputs: tuple[str, ...]
     output: str
     plan: Plan
     verification: Verification
@@ -110,6 +113,8 @@ class RunReport:
             "format": "coded-mr-run/1",
             "job_id": self.job_id,
             "job": self.job,
+            "parameters": dict(self.parameters),
+            "inputs": list(self.inputs),
             "output": self.output,
             "transport": self.transport,
             "implementation": self.decision.request.implementation,
@@ -144,6 +149,7 @@ class RunReport:
             "candidates": [self._candidate(each) for each in self.decision.considered[:_SHOWN]],
             "spreads": spreads(self.ranks, {count.rank: self._role(count.rank) for count in self.ranks}),
             "versions": versions(),
+            "seeds": seeds(),
             "hosts": self._hosts(),
             "ranks": [self._rank(count) for count in self.ranks],
         }

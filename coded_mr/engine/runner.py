@@ -24,7 +24,7 @@ from coded_mr.engine.worker import Worker
 from coded_mr.errors import UsageError
 from coded_mr.io.inputs import InputFile, Source, deal, discover, split
 from coded_mr.io.output import OutputDirectory, check_output
-from coded_mr.job import Job, RecordJob
+from coded_mr.job import Job, RecordJob, parameter_values
 from coded_mr.kernels import kernel_for
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.planner import Decision, Request, decide
@@ -209,6 +209,8 @@ class Session:
         return RunReport(
             job_id=self._order.job_id,
             job=self._order.job_name,
+            parameters=parameter_values(self._order.job),
+            inputs=self._order.inputs,
             output=self._order.output,
             plan=plan,
             verification=verification,

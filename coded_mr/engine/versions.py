@@ -1,12 +1,18 @@
-"""The versions of what a run used."""
+"""The versions of what a run used, and the seeds of what it drew."""
 
 from __future__ import annotations
 
+import os
 import platform
 
 import coded_mr
 
-__all__ = ["versions"]
+__all__ = ["seeds", "versions"]
+
+
+def seeds() -> dict[str, str]:
+    """Return the seed of Python's hashes on this rank: nothing else here draws random numbers."""
+    return {"python_hash": os.environ.get("PYTHONHASHSEED", "random")}
 
 
 def versions() -> dict[str, str]:

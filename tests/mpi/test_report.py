@@ -33,7 +33,7 @@ class Slow(Job):
 """
 
 
-def run(mpi: Mpi, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(mpi: Mpi, folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a job that takes its time on the files whose name says so."""
     (folder / "slow.py").write_text(SLOW)
     (folder / "in").mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def run(mpi: Mpi, folder: Path, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         [*command, "-n", "2", "--costs", "1,1,1", "--scheme", "uncoded", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
+        env={**os.environ, "PYTHONPATH": str(TOP), **environment},
         capture_output=True,
         text=True,
         timeout=60,
@@ -57,7 +57,7 @@ def inputs(folder: Path, names: list[str]) -> None:
 
 def fields(value: Any, path: str = "") -> Iterator[str]:
     """Yield the documented name of every leaf; what is keyed by names from outside is one leaf."""
-    if isinstance(value, dict) and path not in ("versions", "hosts", "profile"):
+    if isinstance(value, dict) and path not in ("versions", "hosts", "profile", "parameters"):
         for key, inner in value.items():
             place = f"{path}.{key}" if path else key
             if path == "spreads":
@@ -78,6 +78,15 @@ def test_every_field_of_a_report_is_documented_and_no_other(mpi: Mpi, tmp_path: 
     documented = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
     assert len(documented) == len(set(documented))
     assert set(documented) == set(fields(json.loads((tmp_path / "run.json").read_text())))
+
+
+def test_a_report_names_what_another_run_would_need(mpi: Mpi, tmp_path: Path) -> None:
+    inputs(tmp_path, ["a", "b"])
+    run(mpi, tmp_path, "--json", "run.json", "--mapper", "cat", PYTHONHASHSEED="7")
+    report = json.loads((tmp_path / "run.json").read_text())
+    commands = {"mapper": "cat", "reducer": None, "combiner": None, "add_tabs": False}
+    assert (report["parameters"], report["inputs"]) == (commands, ["slow.py", "in"])
+    assert report["seeds"] == {"python_hash": "7"}
 
 
 def test_the_page_of_a_real_run_has_its_numbers(mpi: Mpi, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def run_report(
     return RunReport(
         job_id="0123456789abcdef",
         job=job,
+        parameters={"shortest": 3},
+        inputs=("texts",),
         output=output,
         plan=plan,
         verification=verify(plan),
