@@ -107,6 +107,11 @@ def _parser(command: Command, *, whole: bool) -> Parser:
         "which falls back to groups (default: %(default)s)",
     )
     parser.add_argument(
+        "--one-sender",
+        action="store_true",
+        help="let one rank send at a time, as published measurements of coded shuffles do, for experiments",
+    )
+    parser.add_argument(
         "--interface", metavar="NAME", help="the network interface for IP multicast, or its IPv4 address"
     )
     command.add_options(parser)
@@ -185,6 +190,7 @@ def _order(
 ) -> Order:
     from coded_mr.engine.profile import Profile
     from coded_mr.engine.runner import Order
+    from coded_mr.engine.shuffle import Limits
     from coded_mr.engine.waiting import broadcast
 
     if options.ranks is not None and options.ranks != world.size:
@@ -201,6 +207,7 @@ def _order(
         costs=costs_of(options),
         profile=None if options.profile is None else Profile.load(options.profile),
         overwrite=getattr(options, "overwrite", False),
+        limits=Limits(one_sender=options.one_sender),
         link_rate=options.link_rate,
         transport=options.transport,
         interface=options.interface,

@@ -24,10 +24,11 @@ class Epoch:
     groups: tuple[tuple[int, ...], ...]
 
 
-def epochs(packets: Sequence[Packet], max_live: int = MAX_LIVE) -> list[Epoch]:
+def epochs(packets: Sequence[Packet], max_live: int = MAX_LIVE, *, one_sender: bool = False) -> list[Epoch]:
     """Cut the schedule so that no rank is in more than `max_live` (at least 1) groups of an epoch.
 
-    Every rank computes the same cuts. An epoch's packets all complete before its groups are freed.
+    With `one_sender` an epoch ends, too, where the next packet has another sender. Every rank computes the
+    same cuts. An epoch's packets all complete before its groups are freed.
     """
     cuts: list[Epoch] = []
     start = 0
@@ -35,11 +36,15 @@ def epochs(packets: Sequence[Packet], max_live: int = MAX_LIVE) -> list[Epoch]:
     count: Counter[int] = Counter()
     for number, packet in enumerate(packets):
         group = packet.receivers
-        if len(group) < 2 or group in live:
-            continue
-        if any(count[member] >= max_live for member in group):
+        joins = len(group) > 1 and group not in live
+        if (joins and any(count[member] >= max_live for member in group)) or (
+            one_sender and packet.sender != packets[start].sender
+        ):
             cuts.append(Epoch(start, number, tuple(live)))
             start, live, count = number, {}, Counter()
+            joins = len(group) > 1
+        if not joins:
+            continue
         live[group] = None
         count.update(group)
     return [*cuts, Epoch(start, len(packets), tuple(live))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypedDict
@@ -28,6 +28,7 @@ from coded_mr.job import Job, RecordJob, parameter_values
 from coded_mr.kernels import kernel_for
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.planner import Decision, Request, decide
+from coded_mr.plan.turns import in_turns
 from coded_mr.plan.verify import verify
 from coded_mr.text import bytes_text, counted
 from coded_mr.theory.costs import Costs
@@ -91,10 +92,13 @@ class _Cutting(TypedDict):
 class Session:
     """A job made ready on a world, on which one or more plans can be carried out.
 
-    Use as a context manager. All methods are collective over the world.
+    Use as a context manager. All methods are collective over the world. `drop` loses datagrams of the
+    transport `ip`, for tests (`open_carrier`).
     """
 
-    def __init__(self, world: MPI.Intracomm, order: Order) -> None:
+    def __init__(
+        self, world: MPI.Intracomm, order: Order, *, drop: Callable[[], bool] = lambda: False
+    ) -> None:
         """Check and find the input, and let the job prepare itself."""
         # A communicator of our own: the caller's messages and ours cannot meet.
         self._world = world.Dup()
@@ -121,7 +125,7 @@ class Session:
             barrier(self._world)
             # All have it open: nothing stays behind, however this ends.
             link.remove()
-        carrier = open_carrier(self._world, order.transport, interface=order.interface)
+        carrier = open_carrier(self._world, order.transport, interface=order.interface, drop=drop)
         # By the transport's name: the one that was asked for may have been replaced.
         self._tools = {carrier.name: Tools(worker, kernel, order.limits, link, carrier, order.progress)}
         self.profile = order.profile
@@ -192,6 +196,8 @@ class Session:
         The parts are in the output's hidden directory then: commit or abandon it.
         """
         plan = decision.chosen.build()
+        if self._order.limits.one_sender:
+            plan = in_turns(plan)
         verification = verify(plan)
         batches = self._deal(plan.batches_of, [batch.share for batch in plan.batches])
         if self._world.rank == 0:

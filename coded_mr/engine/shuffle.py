@@ -30,7 +30,7 @@ from coded_mr.engine.packet import (
 from coded_mr.engine.progress_board import Status
 from coded_mr.engine.store import Store
 from coded_mr.engine.traffic import Traffic
-from coded_mr.engine.waiting import CHUNK
+from coded_mr.engine.waiting import CHUNK, barrier
 from coded_mr.engine.window import Reserve, Steps, Transfer, Window
 from coded_mr.errors import NondeterministicMapError, PacketError
 from coded_mr.plan.model import Packet, Plan, Term
@@ -46,6 +46,7 @@ class Limits:
 
     `packets` and `bytes` of payload in the window, bytes in a `chunk` (one message), live `groups`, and
     bytes of `values` that wait for their packets before more is mapped (when map and shuffle overlap).
+    `one_sender`: the next rank of a schedule made by `plan.turns` sends when the one before is through.
     """
 
     packets: int = 32
@@ -53,6 +54,7 @@ class Limits:
     chunk: int = CHUNK
     groups: int = MAX_LIVE
     values: int = 1 << 30
+    one_sender: bool = False
 
 
 class Shuffle:
@@ -107,16 +109,17 @@ class Shuffle:
 
         Raises NondeterministicMapError and PacketError.
         """
-        for epoch in self._carrier.epochs(self._plan.packets, self._limits.groups):
+        limits = self._limits
+        for epoch in self._carrier.epochs(self._plan.packets, limits.groups, one_sender=limits.one_sender):
             started = time.perf_counter()
             with Groups(self._world, epoch.groups) as groups:
                 self.traffic.groups += len(groups)
                 self.traffic.group_seconds += time.perf_counter() - started
-                transport = self._carrier.transport(
-                    self._world, groups, chunk=self._limits.chunk, link=self._link
-                )
-                window = Window(packets=self._limits.packets, bytes=self._limits.bytes)
+                transport = self._carrier.transport(self._world, groups, chunk=limits.chunk, link=self._link)
+                window = Window(packets=limits.packets, bytes=limits.bytes)
                 window.run(self._transfers(epoch, transport), self._tick(window))
+            if limits.one_sender:
+                barrier(self._world)
         return self.traffic
 
     def _tick(self, window: Window) -> Callable[[], bool]:

@@ -48,9 +48,12 @@ class Carrier:
         """Tell whether a group's packets must be taken up in the order of the schedule."""
         return self.name == "groups"
 
-    def epochs(self, packets: Sequence[Packet], max_live: int) -> list[Epoch]:
-        """Cut the schedule as `engine.epochs` does; without communicators it stays whole."""
-        return epochs(packets, max_live) if self.in_order else [Epoch(0, len(packets), ())]
+    def epochs(self, packets: Sequence[Packet], max_live: int, *, one_sender: bool = False) -> list[Epoch]:
+        """Cut the schedule as `engine.epochs` does; no communicators, no cuts for their sake."""
+        if self.in_order:
+            return epochs(packets, max_live, one_sender=one_sender)
+        cuts = epochs(packets, len(packets) + 1, one_sender=one_sender)
+        return [Epoch(cut.start, cut.stop, ()) for cut in cuts]
 
     def transport(
         self, world: MPI.Intracomm, groups: Groups, *, chunk: int, link: SharedLink | None

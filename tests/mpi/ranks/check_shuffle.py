@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import time
+from dataclasses import replace
 
 import pytest
 from mpi4py import MPI
 
+from coded_mr.engine.multicast import Transport
 from coded_mr.engine.packet import Value
 from coded_mr.engine.shuffle import Limits, Shuffle
 from coded_mr.engine.store import Store
+from coded_mr.engine.window import Steps
 from coded_mr.errors import NondeterministicMapError, PacketError
-from coded_mr.plan.model import Plan
-from coded_mr.plan.schemes import solver_helper, uncoded
+from coded_mr.plan.model import Packet, Plan
+from coded_mr.plan.schemes import solver_helper, symmetric, uncoded
+from coded_mr.plan.turns import in_turns
 
 pytestmark = pytest.mark.mpi
 
@@ -71,6 +76,40 @@ def test_every_solver_gets_every_value(limits: Limits | None) -> None:
             for packet in plan.packets
         )
         assert sum(t.sent_payload for t in traffic) == longest
+
+
+@pytest.mark.parametrize("bounds", [Limits(), NARROW], ids=["wide", "narrow"])
+def test_one_rank_sends_at_a_time(bounds: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = MPI.COMM_WORLD
+    begun: dict[int, float] = {}
+    ended: dict[int, float] = {}
+    send, keep = Shuffle._send, Shuffle._keep
+
+    def noting_send(self: Shuffle, number: int, packet: Packet, transport: Transport) -> Steps[None]:
+        begun.setdefault(packet.sender, time.monotonic())
+        return send(self, number, packet, transport)
+
+    def noting_keep(self: Shuffle, number: int, packet: Packet, *rest: object) -> None:
+        keep(self, number, packet, *rest)
+        ended[packet.sender] = time.monotonic()
+
+    monkeypatch.setattr(Shuffle, "_send", noting_send)
+    monkeypatch.setattr(Shuffle, "_keep", noting_keep)
+    for r in range(1, min(world.size, 3)):
+        begun.clear()
+        ended.clear()
+        plan = in_turns(symmetric(world.size, world.size, r))
+        held = values(plan, r)
+        store, _ = shuffled(plan, held, replace(bounds, one_sender=True))
+        for q in plan.reduces[world.rank]:
+            taken = [bytes(value.data) for value in store.take_partition(q)]
+            assert taken == [held[q, b] for b in range(len(plan.batches))]
+        starts = {s: at for each in world.allgather(begun) for s, at in each.items()}
+        last = dict.fromkeys(starts, 0.0)
+        for each in world.allgather(ended):
+            last |= {s: max(at, last[s]) for s, at in each.items()}
+        assert sorted(starts) == list(range(world.size))
+        assert all(last[s] <= starts[s + 1] for s in range(world.size - 1))
 
 
 @pytest.mark.mpi(min_size=3)
