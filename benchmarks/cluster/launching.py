@@ -26,22 +26,27 @@ def enter(cluster: Cluster, host: str, command: Sequence[str]) -> list[str]:
     return ["nsenter", "-t", pid, "-m", "-u", "-i", "-n", "-p", "--", *inside, *command]
 
 
-def job(cluster: Cluster, mpirun: Mpirun, ranks: int, command: Sequence[str]) -> list[str]:
+def job(
+    cluster: Cluster, mpirun: Mpirun, ranks: int, command: Sequence[str], *, spread: bool = False
+) -> list[str]:
     """Return the command line that runs a command on `ranks` ranks, as many on each host as it has slots.
 
+    `spread`: the ranks go round the hosts, one on each before any has two; else they fill one after another.
     Run it with `environment`, and always under a time limit: launchers have been seen to hang when a host
     dies. Raises ClusterError for a launcher that is neither Open MPI's nor MPICH's, or too many ranks.
     """
     room = len(cluster.hosts) * cluster.slots
     if not 1 <= ranks <= room:
         raise ClusterError(f"the cluster in {cluster.state} has slots for 1..{room} ranks, not {ranks}")
-    used = cluster.hosts[: -(-ranks // cluster.slots)]
+    used = cluster.hosts[: ranks if spread else -(-ranks // cluster.slots)]
     hostfile = cluster.state / f"hostfile.{mpirun.flavour}"
     if mpirun.flavour == "openmpi":
         hostfile.write_text("".join(f"{host} slots={cluster.slots}\n" for host in used))
-        start = [mpirun.path, *_open_mpi(cluster, hostfile)]
+        start = [mpirun.path, *_open_mpi(cluster, hostfile), *(("--map-by", "node") if spread else ())]
     elif mpirun.flavour == "mpich":
-        hostfile.write_text("".join(f"{host}:{cluster.slots}\n" for host in used))
+        # This launcher begins again with the first host when it has come to the end.
+        slots = 1 if spread else cluster.slots
+        hostfile.write_text("".join(f"{host}:{slots}\n" for host in used))
         agent = ["-launcher", "ssh", "-launcher-exec", str(cluster.agent)]
         start = [mpirun.path, "-f", str(hostfile), *agent, "-iface", "eth0"]
     else:

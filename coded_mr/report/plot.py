@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Bar", "Panel", "check_target", "draw", "panels"]
+__all__ = ["COLOURS", "Bar", "Panel", "check_target", "draw", "panels"]
 
 _SUFFIXES = (".png", ".svg")
 _MISSING = "--plot needs matplotlib: pip install 'coded_mr[report]'"
 
 # Colours of Okabe and Ito, which people with any colour vision tell apart.
-_COLOURS = {"map": "#0072B2", "shuffle": "#E69F00", "waiting": "#C8C8C8", "reduce": "#009E73"}
+COLOURS = {"map": "#0072B2", "shuffle": "#E69F00", "waiting": "#C8C8C8", "reduce": "#009E73"}
 _DOTS_AN_INCH = 150
 _BARS_A_ROW = 12
 
@@ -188,7 +188,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
             heights,
             0.7,
             bottoms,
-            color=_COLOURS[stage],
+            color=COLOURS[stage],
             label=stage,
         )
         bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
@@ -247,7 +247,7 @@ def _legend(figure: Figure, axes: Axes, comparison: Comparison) -> None:
     """Explain the colours in the order in which they are stacked, from the top."""
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
-    order = ["predicted", *reversed(_COLOURS), "least to most"]
+    order = ["predicted", *reversed(COLOURS), "least to most"]
     names = {"least to most": "least to most\nof total"}
     if comparison.implementation == "parallel":
         names["shuffle"] = "shuffle that\nmap does not hide"
