@@ -18,15 +18,15 @@ Written by `python -m benchmarks.network` on {machine}; every run is a line of `
 ![](network.svg)
 
 Every host is a set of namespaces with one interface, and room for two ranks: in plans (8+3) the 3 helpers
-share hosts with solvers, unless there is a host for each. All hosts share the cores of this machine: links are
-so slow that they, and not the cores, are the limit. Every result was compared with the one expected:
-{runs} runs, none wrong.
+share hosts with solvers, unless there is a host for each. All hosts share the cores of this machine; the links
+are slow, that they and not the cores are the limit. Every result was compared with the one expected: {runs}
+runs, none wrong.
 
-* Times are seconds, of the slowest rank in each stage, medians ({rounds} of each); `total` is from the first map
-  to the last reduce, with its least and most. `encode`, `decode` and making `groups` are within the shuffle.
-* `theory` is c_s times the load of the busiest link when a multicast crosses each link once; on the bus c_s L.
-  c_s is the time of all intermediate bytes at the payload rate of MPI between two hosts, measured before the
-  runs. `over` is how much longer the shuffle took.
+* Times are seconds, of the slowest rank in each stage, medians ({rounds} of each); `total` is from the first
+  map to the last reduce, with its least and most. `encode`, `decode` and making `groups` are in the shuffle.
+* `theory` is c_s times the load of the busiest link when a multicast crosses each link once; on the bus that
+  is c_s L. c_s is the time of all intermediate bytes at the payload rate of MPI between two hosts, measured
+  before the runs. `over` is how much longer the shuffle took.
 * `gain` is how many times as long the better of the two uncoded rivals takes.
 * `coded` bytes are what the theory counts; `wire` is what the hosts' interfaces sent, whole frames. Word
   count combines within a batch: the more batches a plan has, the more bytes there are to shuffle.
