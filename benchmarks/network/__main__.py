@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.cluster import ClusterError, lacking
@@ -20,7 +21,7 @@ from benchmarks.network.records import Run, load
 from benchmarks.network.settings import SETTINGS, Rival, Setting, quick
 from benchmarks.network.table import document
 from benchmarks.network.task import Task
-from coded_mr.errors import CodedMRError
+from coded_mr.errors import CodedMRError, UsageError
 
 _RESULTS = Path(__file__).parents[1] / "results"
 _ROUNDS = 3
@@ -82,6 +83,8 @@ def _work(options: argparse.Namespace, scratch: Path) -> int:
     settings = tuple(map(quick, options.only)) if options.quick else options.only
     rounds = 1 if options.quick else options.rounds
     results: Path = options.output or (scratch / "results" if options.quick else _RESULTS)
+    if find_spec("matplotlib") is None:
+        raise UsageError("the picture needs matplotlib: pip install 'coded_mr[report]'")
     results.mkdir(parents=True, exist_ok=True)
     records = results / "network.jsonl"
     if options.fresh:
@@ -100,22 +103,22 @@ def _work(options: argparse.Namespace, scratch: Path) -> int:
 
 def _measure(settings: Sequence[Setting], rounds: int, records: Path, scratch: Path, deadline: float) -> int:
     """Carry out what is missing until the deadline; return how many runs are left."""
-    missing = {setting: _due(setting, rounds, records) for setting in settings}
+    missing = {setting: due(setting, rounds, records) for setting in settings}
     if any(missing.values()):
         reason = lacking(bus=any(setting.network == "bus" for setting in settings))
         if reason is not None:
             raise ClusterError(f"no cluster can be emulated here: {reason}")
-    for setting, due in missing.items():
-        if not due or time.time() > deadline - _LEAST_SECONDS:
+    for setting, runs in missing.items():
+        if not runs or time.time() > deadline - _LEAST_SECONDS:
             continue
-        print(f"{setting.name}: {setting.title}, {len(due)} runs", flush=True)
+        print(f"{setting.name}: {setting.title}, {len(runs)} runs", flush=True)
         made = inputs.make(setting.job, setting.size, scratch)
         cores = len(os.sched_getaffinity(0))
-        carry_out(Task(setting, due, made.paths, made.expected, str(scratch), str(records), deadline, cores))
-    return sum(len(_due(setting, rounds, records)) for setting in settings)
+        carry_out(Task(setting, runs, made.paths, made.expected, str(scratch), str(records), deadline, cores))
+    return sum(len(due(setting, rounds, records)) for setting in settings)
 
 
-def _due(setting: Setting, rounds: int, records: Path) -> tuple[tuple[int, Rival], ...]:
+def due(setting: Setting, rounds: int, records: Path) -> tuple[tuple[int, Rival], ...]:
     """Return the runs of a setting that are not measured yet, round by round."""
     done = {
         (run.rival, run.round)

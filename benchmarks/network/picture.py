@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from benchmarks.network.records import Link, Run
 from benchmarks.network.settings import Setting
 from benchmarks.network.summary import Row, Summary, summarise
 from coded_mr.report.plot import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["draw"]
 
@@ -22,6 +22,9 @@ _WIDTH, _BAR, _PANEL = 13.0, 0.2, 0.75  # inches
 
 def draw(settings: Sequence[Setting], records: Sequence[Link | Run], path: Path) -> None:
     """Draw what was measured of the settings, on white: it is readable on any page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     summaries = summarise(settings, records)
     kinds = list(dict.fromkeys((s.setting.job, s.setting.hosts) for s in summaries))
     heights = [

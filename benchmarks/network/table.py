@@ -18,7 +18,7 @@ Written by `python -m benchmarks.network` on {machine}; every run is a line of `
 ![](network.svg)
 
 Every host is a set of namespaces with one interface, and room for two ranks: in plans (8+3) the 3 helpers
-share hosts with solvers, unless there is a host for each. All hosts share the cores of this machine; the links
+share hosts with solvers, unless there is a host for each. All hosts share the cores of this machine; links
 are slow, that they and not the cores are the limit. Every result was compared with the one expected: {runs}
 runs, none wrong.
 

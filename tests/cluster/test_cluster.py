@@ -206,6 +206,21 @@ def test_jobs_that_do_not_fit_are_refused(emulated: Make) -> None:
         job(cluster, Mpirun("mpirun", "unknown", ""), 2, ["true"])
 
 
+def test_ranks_go_round_the_hosts_or_fill_them(emulated: Make, mpi: Mpi) -> None:
+    cluster = emulated(star(3, "none"), rate=None, slots=2)
+    program = "from mpi4py import MPI; w = MPI.COMM_WORLD; print(w.gather(MPI.Get_processor_name()) or '')"
+    for spread, hosts in ((True, ["h1", "h2", "h3", "h1", "h2"]), (False, ["h1", "h1", "h2", "h2", "h3"])):
+        done = subprocess.run(
+            ["timeout", "60", *job(cluster, mpi.launcher, 5, [mpi.python, "-c", program], spread=spread)],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split("\n")[:-1].count(str(hosts)) == 1, done.stdout
+
+
 @pytest.mark.parametrize("name", ["wordcount", "terasort"])
 def test_jobs_across_the_hosts_give_the_output_of_everywhere_else(
     emulated: Make, mpi: Mpi, tmp_path: Path, name: str
