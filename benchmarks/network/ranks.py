@@ -36,7 +36,7 @@ from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.planner import Decision, Request, decide
 
 _COUNTER = Path("/sys/class/net/eth0/statistics/tx_bytes")
-_LINK_SECONDS, _LINK_TAG = 1.0, 1
+_LINK_SECONDS, _LINK_TAG = 0.5, 1
 
 
 class _Way(NamedTuple):

@@ -13,18 +13,16 @@ import pytest
 from benchmarks.cluster import lacking
 from benchmarks.network.records import Link, Run, load
 from benchmarks.network.settings import SETTINGS, quick
-from tests.mpi.conftest import mpi
-from tests.mpi.interpreters import Mpi
-
-__all__ = ["mpi"]
+from tests.mpi.interpreters import Mpi, usable
 
 SMALL = quick(next(setting for setting in SETTINGS if setting.name == "bus-8-terasort"))
 
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """Return an empty directory for temporary files, where a cluster can be emulated."""
-    reason = lacking(bus=True)
+    """Return an empty directory for temporary files, where there can be a cluster and there is MPI."""
+    found = usable(sys.executable)
+    reason = lacking(bus=True) if isinstance(found, Mpi) else found
     if reason is not None:
         pytest.skip(reason)
     folder = tmp_path / "scratch"
@@ -32,9 +30,9 @@ def scratch(tmp_path: Path) -> Path:
     return folder
 
 
-def command(python: str, scratch: Path, *words: str) -> subprocess.Popen[str]:
+def command(scratch: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [python, "-m", "benchmarks.network", *words],
+        [sys.executable, "-m", "benchmarks.network", *words],
         env={**os.environ, "TMPDIR": str(scratch)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,10 +52,10 @@ def left_running(scratch: Path) -> list[str]:
     return found
 
 
-def test_a_setting_is_measured_and_not_measured_again(mpi: Mpi, scratch: Path, tmp_path: Path) -> None:
+def test_a_setting_is_measured_and_not_measured_again(scratch: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     words = ["--quick", "--only", SMALL.name, "-o", str(results)]
-    with command(mpi.python, scratch, *words) as process:
+    with command(scratch, *words) as process:
         out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     records = load(results / "network.jsonl")
@@ -74,16 +72,16 @@ def test_a_setting_is_measured_and_not_measured_again(mpi: Mpi, scratch: Path, t
     assert f"{len(runs)}\nruns, none wrong" in (results / "network.md").read_text()
     assert (results / "network.md").read_text() in out
     assert (results / "network.svg").exists()
-    with command(mpi.python, scratch, *words) as again:
+    with command(scratch, *words) as again:
         out, err = again.communicate(timeout=60)
     assert again.returncode == 0, err
     assert load(results / "network.jsonl") == records
     assert list(scratch.iterdir()) == left_running(scratch) == []
 
 
-def test_no_cluster_survives_a_command_that_is_ended(mpi: Mpi, scratch: Path, tmp_path: Path) -> None:
+def test_no_cluster_survives_a_command_that_is_ended(scratch: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    with command(mpi.python, scratch, "--quick", "--only", SMALL.name, "-o", str(results)) as process:
+    with command(scratch, "--quick", "--only", SMALL.name, "-o", str(results)) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if "round 1" in line:
