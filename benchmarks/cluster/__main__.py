@@ -49,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
         "-r", "--rate", default="100mbit", help="of each link, or the bus (default %(default)s)"
     )
     make.add_argument("--burst", default="16kb", help="256kb for rates near 1gbit (default %(default)s)")
+    make.add_argument(
+        "--queue", default="50ms", help="how long a frame may wait before it is dropped (default %(default)s)"
+    )
     make.add_argument("--slots", type=int, default=1, help="ranks that fit a host (default %(default)s)")
     run = commands.add_parser("run", help="run a command on a host")
     run.set_defaults(act=_run)
@@ -74,7 +77,9 @@ def _create(options: argparse.Namespace) -> int:
     flat = star(options.hosts, options.mode, snooping=options.snooping)
     layout = flat if tree is None else fat_tree(tree)
     rate = None if options.mode == "none" else options.rate
-    cluster = create(options.state, layout, rate, burst=options.burst, slots=options.slots)
+    cluster = create(
+        options.state, layout, rate, burst=options.burst, queue=options.queue, slots=options.slots
+    )
     what = f"{options.mode} at {rate}" if tree is None else f"fat tree of arity {tree} at {rate}"
     print(f"{len(cluster.hosts)} hosts, {what}: {cluster.names}")
     return 0

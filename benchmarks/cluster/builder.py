@@ -64,9 +64,12 @@ exec nsenter -t "$pid" -m -u -i -n -p -- env TMPDIR=/var/tmp sh -c 'cd "$0" && e
 """
 
 
-def create(state: Path, layout: Layout, rate: str | None, *, burst: str = "16kb", slots: int = 1) -> Cluster:
-    """Make a cluster; `rate` and `burst` as tc writes them (None: no limit), `slots` ranks to a host.
+def create(
+    state: Path, layout: Layout, rate: str | None, *, burst: str = "16kb", queue: str = "50ms", slots: int = 1
+) -> Cluster:
+    """Make a cluster; `rate`, `burst` and `queue` as tc writes them (rate None: no limit).
 
+    A frame is dropped when it would have to wait longer than `queue` for its link. `slots` ranks fit a host.
     Leaves nothing behind when it fails. Raises ClusterError with the reason: what this machine lacks, or a
     state directory that is in use.
     """
@@ -83,7 +86,7 @@ def create(state: Path, layout: Layout, rate: str | None, *, burst: str = "16kb"
     try:
         _write_files(cluster, layout)
         _start_nodes(cluster, layout)
-        _connect(cluster, layout, None if rate is None else f"rate {rate} burst {burst} latency 50ms")
+        _connect(cluster, layout, None if rate is None else f"rate {rate} burst {burst} latency {queue}")
         _await_links(cluster)
     except BaseException:
         destroy(state)

@@ -20,6 +20,8 @@ from coded_mr.launch import find_mpirun
 __all__ = ["carry_out"]
 
 _RANKS_A_HOST = 2
+# Hosts wait for a shared medium, and lose nothing; a switch drops what its ports cannot hold.
+_QUEUES = {"bus": "2s", "switch": "50ms"}
 # Beyond the deadline: the run that is under way then, or a job that does not end by itself.
 _GRACE = 120.0
 _KILL_SECONDS = 10.0
@@ -49,6 +51,7 @@ def _cluster(state: Path, task: Task) -> Iterator[Cluster]:
             state,
             star(setting.hosts, setting.network, snooping=setting.network == "switch"),
             f"{setting.rate}mbit",
+            queue=_QUEUES[setting.network],
             slots=_RANKS_A_HOST,
         )
     finally:

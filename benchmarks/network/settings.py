@@ -145,7 +145,7 @@ def _any_12() -> Iterator[Rival]:
     yield from _uncoded(12)
     yield from _alone("symmetric", 12, (2,))
     yield from _alone("resolvable", 12, (3, 4, 6))
-    yield from _helped(12, (2, 3))
+    yield from _helped(12, (2,))
     yield Rival("solver-helper", 2, 8, 4)
     yield Rival("solver-helper", 3, 9, 3)
     yield from _planned(12)
