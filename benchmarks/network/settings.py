@@ -153,7 +153,7 @@ def _any_12() -> Iterator[Rival]:
 
 def _all() -> Iterator[Setting]:
     for network, sorting in (("bus", _bus_8), ("switch", _switch_8)):
-        yield Setting(network, 8, "terasort", 20, 20, tuple(sorting()))
+        yield Setting(network, 8, "terasort", 10, 16, tuple(sorting()))
         yield Setting(network, 8, "wordcount", 10, 12, tuple(_words_8()))
         yield Setting(network, 12, "terasort", 20, 12, tuple(_any_12()))
         yield Setting(network, 12, "wordcount", 10, 8, tuple(_any_12()))
