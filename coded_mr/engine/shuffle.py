@@ -117,25 +117,29 @@ class Shuffle:
                 self.traffic.group_seconds += time.perf_counter() - started
                 transport = self._carrier.transport(self._world, groups, chunk=limits.chunk, link=self._link)
                 window = Window(packets=limits.packets, bytes=limits.bytes)
-                window.run(self._transfers(epoch, transport), self._tick(window))
+                tick = self._tick(window, transport)
+                window.run(self._transfers(epoch, transport), tick)
+                transport.close(tick)
             if limits.one_sender:
                 barrier(self._world)
         return self.traffic
 
-    def _tick(self, window: Window) -> Callable[[], bool]:
-        """Return what looks after the mapping meanwhile.
+    def _tick(self, window: Window, transport: Transport) -> Callable[[], bool]:
+        """Return what looks after the transport and the mapping meanwhile.
 
         While too much waits for packets nothing new is mapped, unless the oldest packet needs it: then
         nothing could leave.
         """
         mapping, store, most = self._mapping, self._store, self._limits.values
-        if mapping is None:
-            return self._nothing
-        return lambda: mapping.poll(lambda: store.waiting_bytes <= most or window.needs_more)
 
-    def _nothing(self) -> bool:
-        self._idle()
-        return False
+        def tick() -> bool:
+            moved = transport.poll()
+            if mapping is None:
+                self._idle()
+                return moved
+            return mapping.poll(lambda: store.waiting_bytes <= most or window.needs_more) or moved
+
+        return tick
 
     def _is_mapped(self, batches: Sequence[int]) -> Callable[[], bool]:
         mapping = self._mapping

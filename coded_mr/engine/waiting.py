@@ -23,22 +23,28 @@ CHUNK = 1 << 20
 
 _TAG = 1
 
+# Seconds for which a wait only gives up the core, and of its longest sleep.
+_SPIN, _LONGEST = 1e-4, 1e-3
+
 
 class Backoff:
-    """Sleep a little longer each time nothing happened, up to a millisecond."""
+    """Sleep for a part of the time in which nothing has happened, up to a millisecond.
+
+    What comes at once is met at once, what takes long is met a little later, and is seldom asked for.
+    """
 
     def __init__(self) -> None:
-        """Start without any sleep."""
-        self._idle = 0
+        """Start now, without any sleep."""
+        self._since = time.monotonic()
 
     def reset(self) -> None:
-        """Forget the idle rounds: something happened."""
-        self._idle = 0
+        """Forget the idle time: something happened."""
+        self._since = time.monotonic()
 
     def pause(self) -> None:
-        """Give up the core; after some rounds, for up to a millisecond."""
-        self._idle += 1
-        time.sleep(0.0 if self._idle < 20 else min(self._idle * 1e-6, 1e-3))
+        """Give up the core; when nothing has happened for some time, for up to a millisecond."""
+        idle = time.monotonic() - self._since
+        time.sleep(0.0 if idle < _SPIN else min(idle / 4, _LONGEST))
 
 
 def wait(requests: Sequence[MPI.Request]) -> None:

@@ -131,7 +131,7 @@ class Window:
             active.wanted = None
             active.reserved += size
             self._bytes += size
-        return MPI.Request.Testall(active.requests)
+        return not active.requests or MPI.Request.Testall(active.requests)
 
     def _step(self, active: _Active) -> bool:
         """Run a ready transfer to its next yield; return whether there was one."""

@@ -14,13 +14,13 @@ from mpi4py import MPI
 from coded_mr.engine.epochs import Epoch, epochs
 from coded_mr.engine.groups import Groups
 from coded_mr.engine.multicast.channel import Channel
-from coded_mr.engine.multicast.datagrams import KEY_BYTES, PIECE
+from coded_mr.engine.multicast.datagrams import KEY_BYTES, head, mask_of
 from coded_mr.engine.multicast.groups import GroupTransport
 from coded_mr.engine.multicast.ip import IpTransport
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.multicast.transport import Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
-from coded_mr.engine.waiting import Backoff, broadcast, wait
+from coded_mr.engine.waiting import Backoff, broadcast
 from coded_mr.errors import UsageError
 from coded_mr.plan.model import Packet
 
@@ -32,16 +32,18 @@ TRANSPORTS = ("groups", "unicast", "ip")
 
 # The trial of a multicast group: rounds, and seconds to wait for all in each.
 _TRIALS, _TRIAL_SECONDS = 10, 0.1
-_TRIAL_PACKET = 0
 
 
 class Carrier:
-    """Make the transports of one kind, shuffle after shuffle; `name` is the kind."""
+    """Make the transports of one kind, shuffle after shuffle.
+
+    `name` is the kind, `channel` what an `ip` one multicasts on.
+    """
 
     def __init__(self, name: str = "groups", channel: Channel | None = None) -> None:
         """Use `open_carrier` for one whose channel is tried."""
         self.name = name
-        self._channel = channel
+        self.channel = channel
 
     @property
     def in_order(self) -> bool:
@@ -61,16 +63,16 @@ class Carrier:
         """Return the transport for an epoch of a shuffle; collective over its ranks."""
         if self.name == "groups":
             return GroupTransport(world, groups, chunk=chunk, link=link)
-        if self._channel is None:
+        if self.channel is None:
             return UnicastTransport(world, chunk=chunk, link=link)
         # What the network still holds of another shuffle must not be taken for part of this one.
-        self._channel.begin(broadcast(world, _new_key))
-        return IpTransport(world, self._channel, chunk=chunk, link=link)
+        self.channel.listen(broadcast(world, _new_key), world.rank)
+        return IpTransport(world, self.channel, chunk=chunk, link=link)
 
     def close(self) -> None:
         """Let go of what the transports used."""
-        if self._channel is not None:
-            self._channel.close()
+        if self.channel is not None:
+            self.channel.close()
 
 
 def open_carrier(
@@ -102,6 +104,7 @@ def open_carrier(
         trouble = f"joining failed: {error}"
     troubles = world.allgather(trouble)
     if channel is not None and not any(troubles):
+        channel.piece = world.allreduce(channel.piece, MPI.MIN)
         lost = _unheard(world, channel)
         troubles = world.allgather(f"heard nothing of ranks {lost}" if lost else "")
     if channel is not None and not any(troubles):
@@ -124,21 +127,23 @@ def _warn(world: MPI.Intracomm, troubles: Sequence[str]) -> None:
 
 
 def _unheard(world: MPI.Intracomm, channel: Channel) -> list[int]:
-    """Let each rank send a piece of one common payload; return the ranks of which none came here."""
-    payload = np.zeros(world.size * PIECE, dtype=np.uint8)
-    inbox = channel.announce(_TRIAL_PACKET, payload)
-    channel.put(inbox, world.rank, np.zeros(PIECE, dtype=np.uint8))
-    wait([world.Ibarrier()])
+    """Let each rank greet all others; return the ranks of which nothing came here."""
+    heard = np.zeros(world.size, dtype=np.bool_)
+    heard[world.rank] = True
+    greeting = head(channel.key, mask_of(range(32)), world.rank, (0,))
+    content = bytes(channel.piece)
     for _ in range(_TRIALS):
-        channel.send(_TRIAL_PACKET, (world.rank,), payload)
+        channel.send(greeting, content)
         until, backoff = time.monotonic() + _TRIAL_SECONDS, Backoff()
-        while inbox.missing(0, world.size) and time.monotonic() < until:
-            backoff.pause()
-        if not world.allreduce(len(inbox.missing(0, world.size))):
+        while not heard.all() and time.monotonic() < until:
+            found = channel.receive()
+            if found is None:
+                backoff.pause()
+            elif found.packet < world.size and len(found.content) == channel.piece:
+                heard[found.packet] = True
+        if world.allreduce(bool(heard.all()), MPI.LAND):
             break
-    lost = inbox.missing(0, world.size)
-    channel.forget(_TRIAL_PACKET)
-    return lost
+    return [int(rank) for rank in np.flatnonzero(~heard)]
 
 
 def _most_ranks_on_a_host(world: MPI.Intracomm) -> int:

@@ -1,32 +1,31 @@
-"""One rank's end of an IP multicast group: a socket, and a thread that drains it into announced payloads."""
+"""One rank's end of an IP multicast group: a socket that hears what bears the key and is for this rank."""
 
 from __future__ import annotations
 
+import ctypes
 import ipaddress
-import select
 import socket
 import struct
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
-import numpy as np
-
-from coded_mr.engine.multicast.datagrams import DATAGRAM, Inbox, body, head, read
-from coded_mr.engine.multicast.transport import Array
+from coded_mr.engine.multicast.datagrams import OVERHEAD, Datagram, mask_of, read
 
 __all__ = ["Channel"]
 
 _RECEIVE_BUFFER = 8 << 20
-# Linux's option to exceed the limit for unprivileged users; Python has no name for it.
-_SO_RCVBUFFORCE = 33
+# Linux's numbers of options for which Python has no names.
+_SO_RCVBUFFORCE, _SO_ATTACH_FILTER, _IP_MTU = 33, 26, 14
+# Heads of IPv4 and UDP. Larger frames than jumbo ones are loopbacks': one that is lost would cost too much.
+_IP_UDP, _LEAST_MTU, _MOST_MTU = 28, 576, 9000
+_UDP = 8  # bytes of UDP's head, which a filter sees first
 
 
 class Channel:
     """Send to, and hear, the multicast group that a key names.
 
-    Only datagrams with the present key that belong to an announced packet are kept, and only in that packet's
-    payload: others cost reading them. `drop` is asked for every datagram that comes whether to lose it.
+    Datagrams without the present key, or for other ranks, are dropped by the kernel where it can (Linux),
+    else as they are read. `drop` is asked for every datagram that comes whether to lose it.
     """
 
     def __init__(
@@ -37,80 +36,60 @@ class Channel:
         loop: bool = True,
         drop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Join the group and start to listen; `loop`: other ranks of this host are in it, too.
+        """Join the group; `loop`: other ranks of this host are in it, too.
 
         `interface` is a name or an IPv4 address; without it the system chooses. Raises OSError where the
         system refuses.
         """
         self._key = key
         self._drop = drop
-        self._inboxes: dict[int, Inbox] = {}
-        self._lock = threading.Lock()
         self._address = _address(key)
-        self._closing, self._closed = socket.socketpair()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._leaving = False
-        self._idle = True
-        self._arriving = select.poll()
-        self._arriving.register(self._socket, select.POLLIN)
         try:
             self._join(interface, loop)
+            self.piece = self._mtu(interface) - _IP_UDP - OVERHEAD
         except OSError:
-            self._release()
+            self._socket.close()
             raise
-        self._thread = threading.Thread(target=self._listen, name="multicast", daemon=True)
-        self._thread.start()
+        self._buffer = memoryview(bytearray(_MOST_MTU))
+        self.listen(key, None)
 
-    def begin(self, key: bytes) -> None:
-        """Use another key from now on: what is still under way with the old one is a stranger's."""
-        with self._lock:
-            self._key = key
-            self._inboxes.clear()
+    @property
+    def key(self) -> bytes:
+        """Return what every datagram bears."""
+        return self._key
 
-    def announce(self, packet: int, payload: Array) -> Inbox:
-        """Let the pieces of a packet be written into this payload from now on."""
-        inbox = Inbox(payload)
-        with self._lock:
-            self._inboxes[packet] = inbox
-        return inbox
+    def listen(self, key: bytes, rank: int | None) -> None:
+        """Use another key from now on, and hear what is for this rank (None: for any)."""
+        self._key = key
+        with suppress(OSError):  # other systems than Linux: `receive` looks at the key itself
+            _attach_filter(self._socket, key, mask_of([rank]) if rank is not None else None)
 
-    def forget(self, packet: int) -> None:
-        """Write nothing more into the packet's payload: it belongs to the caller again."""
-        with self._lock:
-            del self._inboxes[packet]
-
-    def put(self, inbox: Inbox, number: int, content: Array) -> None:
-        """Write a piece that came another way."""
-        with self._lock:
-            inbox.put((number,), content)
-
-    def send(self, packet: int, numbers: Sequence[int], payload: Array) -> int:
-        """Send the XOR of pieces; return the bytes sent, or 0 when the socket's buffer is full now."""
-        parts = [memoryview(head(self._key, packet, numbers)), body(payload, numbers).data]
+    def send(self, head: bytes, content: memoryview | bytes) -> int:
+        """Send a datagram; return the bytes sent, or 0 when the socket's buffer is full now."""
         try:
-            return self._socket.sendmsg(parts, (), socket.MSG_DONTWAIT, self._address)
+            return self._socket.sendmsg((head, content), (), socket.MSG_DONTWAIT, self._address)
         except BlockingIOError:
             return 0
         except OSError:
             # As good as lost: what it carried is reported missing and comes another way in the end.
-            return sum(len(part) for part in parts)
+            return len(head) + len(content)
 
-    @property
-    def drained(self) -> bool:
-        """Tell whether all that has come is where it belongs."""
-        # In this order: what comes between the two questions is seen by the second.
-        return not self._arriving.poll(0) and self._idle
+    def receive(self) -> Datagram | None:
+        """Return the next datagram that is ours, valid until the next call; None when there is none now."""
+        while True:
+            try:
+                size = self._socket.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
+            except OSError:
+                return None  # empty, or an error that the system reports once
+            if self._drop():
+                continue
+            if (found := read(self._buffer[:size], self._key)) is not None:
+                return found
 
     def close(self) -> None:
         """Leave the group."""
-        self._leaving = True
-        self._closing.send(b"!")
-        self._thread.join()
-        self._release()
-
-    def _release(self) -> None:
-        for end in (self._socket, self._closing, self._closed):
-            end.close()
+        self._socket.close()
 
     def _join(self, interface: str | None, loop: bool) -> None:
         own, level = self._socket, socket.IPPROTO_IP
@@ -125,35 +104,36 @@ class Channel:
         own.bind(self._address)
         own.setsockopt(level, socket.IP_ADD_MEMBERSHIP, member)
 
-    def _listen(self) -> None:
-        """Drain the socket until told to stop."""
-        buffer: Array = np.empty(DATAGRAM + 1, dtype=np.uint8)
-        ends = select.poll()
-        ends.register(self._socket, select.POLLIN)
-        ends.register(self._closed, select.POLLIN)
-        while not self._leaving:
-            ends.poll()
-            self._idle = False
-            while not self._emptied(buffer) and not self._leaving:
-                pass
-            self._idle = True
+    def _mtu(self, interface: str | None) -> int:
+        """Return the largest IP packet that leaves here in one frame."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.setsockopt(
+                socket.IPPROTO_IP, socket.IP_MULTICAST_IF, _membership(self._address[0], interface)
+            )
+            probe.connect(self._address)
+            with suppress(OSError):
+                return max(min(probe.getsockopt(socket.IPPROTO_IP, _IP_MTU), _MOST_MTU), _LEAST_MTU)
+        return _LEAST_MTU
 
-    def _emptied(self, buffer: Array) -> bool:
-        """Take one datagram, or tell that there is none."""
-        try:
-            size = self._socket.recv_into(buffer.data, 0, socket.MSG_DONTWAIT)
-        except OSError:
-            return True  # empty, or an error that the system reports once
-        if size <= DATAGRAM and not self._drop():
-            self._take(buffer[:size])
-        return False
 
-    def _take(self, datagram: Array) -> None:
-        with self._lock:
-            found = read(datagram, self._key)
-            inbox = self._inboxes.get(found[0]) if found else None
-            if found and inbox is not None:
-                inbox.put(found[1], found[2])
+def _attach_filter(own: socket.socket, key: bytes, mask: int | None) -> None:
+    """Let the kernel drop what does not bear the key or has no bit of the mask: a classic BPF program."""
+    first, second = struct.unpack("!II", key)
+    load, equal, common, end = 0x20, 0x15, 0x45, 0x06
+    program = [
+        (load, 0, 0, _UDP),
+        (equal, 0, 5, first),
+        (load, 0, 0, _UDP + 4),
+        (equal, 0, 3, second),
+        (load, 0, 0, _UDP + 8),
+        (common, 0, 1, 0xFFFFFFFF if mask is None else mask),
+        (end, 0, 0, 0xFFFF),
+        (end, 0, 0, 0),
+    ]
+    raw = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
+    own.setsockopt(
+        socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HL", len(program), ctypes.addressof(raw))
+    )
 
 
 def _address(key: bytes) -> tuple[str, int]:

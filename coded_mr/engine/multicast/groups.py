@@ -97,6 +97,13 @@ class GroupTransport:
         yield requests
         return payload
 
+    def poll(self) -> bool:
+        """Return False: MPI looks after everything."""
+        return False
+
+    def close(self, tick: Callable[[], bool]) -> None:
+        """Do nothing: a packet's steps end when MPI has taken it over."""
+
     def _parts(self, payload: Array) -> list[Array]:
         return [payload[start : start + self._chunk] for start in range(0, payload.size, self._chunk)]
 

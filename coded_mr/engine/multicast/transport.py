@@ -43,3 +43,11 @@ class Transport(Protocol):
     ) -> Steps[tuple[Array, Array]]:
         """Return the packet's header and payload; `payload_size` tells the latter's size from the former."""
         ...
+
+    def poll(self) -> bool:
+        """Look after what is under way beside the packets' steps; tell whether anything moved."""
+        ...
+
+    def close(self, tick: Callable[[], bool]) -> None:
+        """End, when all packets of this rank are through; collective. `tick` is called meanwhile."""
+        ...
