@@ -11,9 +11,19 @@ from pathlib import Path
 
 from coded_mr.errors import OutputError, UsageError
 from coded_mr.plan.planner import SCHEMES, Request
+from coded_mr.slurm import SLURM
 from coded_mr.theory.costs import Costs
+from coded_mr.topology.conf import read_file
 
-__all__ = ["add_planning", "check_json", "costs_of", "request_of", "write_json"]
+__all__ = [
+    "add_planning",
+    "add_topology",
+    "check_json",
+    "check_topology",
+    "costs_of",
+    "request_of",
+    "write_json",
+]
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +61,23 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help="seconds to map everything on one server, to send all intermediate values once, to reduce one "
         "partition: integers, decimals or fractions",
     )
+
+
+def add_topology(parser: argparse.ArgumentParser) -> None:
+    """Add what tells where hosts are in the network."""
+    parser.add_argument(
+        "--topology",
+        metavar="FILE|slurm",
+        help="the network's switches, in lines as in Slurm's topology.conf (SwitchName=s1 Nodes=h[1-4]), or "
+        "slurm: ask it. Ranks then play the parts of the plan that keep packets low in it",
+    )
+
+
+def check_topology(topology: str | None) -> None:
+    """Refuse, before any work, a topology file that cannot be used; raises UsageError."""
+    if topology not in (None, SLURM):
+        assert topology is not None
+        read_file(topology)
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser
 from coded_mr.cli.jobs import COMMANDS_INSTEAD, read_options
-from coded_mr.cli.options import add_planning, check_json, costs_of, request_of
+from coded_mr.cli.options import add_planning, add_topology, check_json, check_topology, costs_of, request_of
 from coded_mr.engine.progress_board import TERMINAL
 from coded_mr.errors import UsageError
 from coded_mr.io.inputs import discover
@@ -61,6 +61,7 @@ def main(command: Command, arguments: Sequence[str]) -> int:
     """Run a command and return its exit status."""
     options, job = read(command, arguments)
     check_json(options.json)
+    check_topology(options.topology)
     command.check(options)
     if announced(os.environ) is None:
         return _start(command, options, arguments)
@@ -101,10 +102,11 @@ def _parser(command: Command, *, whole: bool) -> Parser:
     )
     parser.add_argument(
         "--transport",
-        choices=("groups", "unicast", "ip"),
-        default="groups",
-        help="how packets travel: a broadcast for each set of receivers, a copy to each, or IP multicast, "
-        "which falls back to groups (default: %(default)s)",
+        choices=("auto", "groups", "unicast", "ip", "relay"),
+        default="auto",
+        help="how packets travel: a broadcast for each set of receivers, a copy to each, IP multicast, which "
+        "falls back to groups, or from receiver to receiver; auto: what is measured to be fastest "
+        "(default: %(default)s; groups with --costs)",
     )
     parser.add_argument(
         "--one-sender",
@@ -114,6 +116,7 @@ def _parser(command: Command, *, whole: bool) -> Parser:
     parser.add_argument(
         "--interface", metavar="NAME", help="the network interface for IP multicast, or its IPv4 address"
     )
+    add_topology(parser)
     command.add_options(parser)
     if not whole:
         for action in parser._actions:
@@ -211,5 +214,6 @@ def _order(
         link_rate=options.link_rate,
         transport=options.transport,
         interface=options.interface,
+        topology=options.topology,
         progress=not options.quiet,
     )

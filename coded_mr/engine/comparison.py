@@ -244,6 +244,7 @@ def _entry(decision: Decision, report: RunReport) -> Entry:
         header_bytes=report.header_bytes,
         wire_bytes=report.delivered_bytes,
         intermediate_bytes=report.intermediate_bytes,
+        transport=report.transport,
     )
 
 

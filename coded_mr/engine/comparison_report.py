@@ -4,8 +4,8 @@ The JSON object: "format" ("coded-mr-comparison/1"), "job", "partitions", "ranks
 "implementation", "costs" (c_m, c_s, c_r in seconds); "plans", in the order in which they took turns, each
 with "scheme", "s", "r", "load" and "bound" (exact, strings), "ratio" (load over bound, null without a bound),
 "measured_load", "solvers", "helpers", "packets", "groups", "coded_bytes" (of which "padding_bytes" and
-"header_bytes"), "wire_bytes", "intermediate_bytes" and, in seconds, "predicted" {map, shuffle, reduce,
-total}, "median" and "rounds" (a list) of the same;
+"header_bytes"), "wire_bytes", "transport", "intermediate_bytes" and, in seconds, "predicted" {map, shuffle,
+reduce, total}, "median" and "rounds" (a list) of the same;
 "fastest" and "planner", indices into "plans", "planner_excess", by how much of the fastest's total the
 planner's choice is slower; "impossible" and "same", what was asked for and did not become a plan of its own.
 """
@@ -60,6 +60,7 @@ class Entry:
     header_bytes: int
     wire_bytes: int
     intermediate_bytes: int
+    transport: str
 
     @property
     def name(self) -> str:
@@ -172,6 +173,7 @@ def _document(entry: Entry) -> dict[str, Any]:
         "header_bytes": entry.header_bytes,
         "wire_bytes": entry.wire_bytes,
         "intermediate_bytes": entry.intermediate_bytes,
+        "transport": entry.transport,
         "predicted": entry.predicted._asdict(),
         "median": entry.median._asdict(),
         "rounds": [times._asdict() for times in entry.measured],
@@ -240,14 +242,14 @@ def _seconds(value: float) -> str:
 
 def _bytes_table(comparison: Comparison) -> Iterator[str]:
     yield (
-        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15} {'packets':>7} {'groups':>6}  "
+        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15} {'by':>7} {'packets':>7} {'groups':>6}  "
         f"{'load':>6} {'counted':>7} {'Lemma 1':>7} {'ratio':>6}"
     )
     for index, entry in enumerate(comparison.entries):
         ratio = "-" if entry.ratio is None else f"{entry.ratio:.3f}"
         yield (
             f"{_columns(comparison, index)}  {entry.coded_bytes:>15,} {entry.wire_bytes:>15,} "
-            f"{entry.packets:>7} {entry.groups:>6}  {float(entry.load):>6.4f} {entry.measured_load:>7.4f} "
+            f"{entry.transport if entry.packets else '-':>7} {entry.packets:>7} {entry.groups:>6}  {float(entry.load):>6.4f} {entry.measured_load:>7.4f} "
             f"{float(entry.bound):>7.4f} {ratio:>6}"
         )
 

@@ -19,6 +19,7 @@ from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
 from coded_mr.text import bytes_text, counted
+from coded_mr.topology import Burden, Placement
 
 __all__ = ["RunReport"]
 
@@ -44,6 +45,7 @@ class RunReport:
     world: int
     transport: str
     ranks: tuple[RankCount, ...]
+    placement: Placement | None = None
 
     @property
     def coded_bytes(self) -> int:
@@ -151,6 +153,7 @@ class RunReport:
             "versions": versions(),
             "seeds": seeds(),
             "hosts": self._hosts(),
+            "network": self._network_numbers(),
             "ranks": [self._rank(count) for count in self.ranks],
         }
 
@@ -181,6 +184,7 @@ class RunReport:
             f"{bytes_text(self.coded_bytes)} coded of {bytes_text(self.intermediate_bytes)} "
             f"(padding {bytes_text(self.padding_bytes)}, headers {bytes_text(self.header_bytes)})",
             f"wire      {self._wire()}",
+            *self._network(),
             "seconds   predicted "
             + ", ".join(f"{name} {float(value):.3f}" for name, value in self._predicted_times())
             + "; measured "
@@ -228,6 +232,29 @@ class RunReport:
             text += f", {counted(rest, 'piece')} by MPI"
         return text
 
+    def _network(self) -> list[str]:
+        if self.placement is None:
+            return []
+        now, before = self.placement.burden, self.placement.before
+        moved = sum(part != rank for part, rank in enumerate(self.placement.ranks))
+        lines = [f"network   loads, if switches multicast: {_burden_text(now)}"]
+        if moved:
+            lines.append(f"          {counted(moved, 'part')} moved; as numbered: {_burden_text(before)}")
+        return lines
+
+    def _network_numbers(self) -> dict[str, Any] | None:
+        if self.placement is None:
+            return None
+        now, before = self.placement.burden, self.placement.before
+        return {
+            "total": str(now.total),
+            "busiest": str(now.most),
+            "line": list(now.busiest or ()),
+            "total_as_numbered": str(before.total),
+            "busiest_as_numbered": str(before.most),
+            "parts": list(self.placement.ranks),
+        }
+
     def _predicted_times(self) -> list[tuple[str, Any]]:
         chosen = self.decision.chosen
         return [("map", chosen.t_map), ("shuffle", chosen.t_shuffle), ("reduce", chosen.t_reduce)]
@@ -239,7 +266,7 @@ class RunReport:
             "partitions": self.plan.partitions,
             "solvers": len(self.plan.solvers),
             "helpers": len(self.plan.helpers),
-            "spares": self.world - self.plan.ranks,
+            "spares": self.world - len(self.plan.solvers) - len(self.plan.helpers),
             "r": str(self.verification.computation_load),
             "batches": len(self.plan.batches),
             "packets": len(self.plan.packets),
@@ -301,3 +328,10 @@ class RunReport:
         if rank in self.plan.solvers:
             return "solver"
         return "helper" if rank in self.plan.helpers else "spare"
+
+
+def _burden_text(burden: Burden) -> str:
+    if burden.busiest is None:
+        return "nothing between hosts"
+    line = f"{burden.busiest.tail} to {burden.busiest.head}"
+    return f"{float(burden.total):.4f} on all lines, {float(burden.most):.4f} on the busiest ({line})"

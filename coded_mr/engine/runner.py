@@ -14,7 +14,8 @@ from mpi4py import MPI
 from coded_mr.engine import conservation
 from coded_mr.engine.calibration import calibrate
 from coded_mr.engine.execution import Execution, Tools
-from coded_mr.engine.multicast import open_carrier
+from coded_mr.engine.locating import find_sites
+from coded_mr.engine.multicast import AUTO, TRANSPORTS, open_carriers
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.profile import Profile
 from coded_mr.engine.run_report import RunReport
@@ -27,11 +28,14 @@ from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob, parameter_values
 from coded_mr.kernels import kernel_for
 from coded_mr.plan.machine import Machine
+from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision, Request, decide
+from coded_mr.plan.relabel import relabelled
 from coded_mr.plan.turns import in_turns
 from coded_mr.plan.verify import verify
 from coded_mr.text import bytes_text, counted
 from coded_mr.theory.costs import Costs
+from coded_mr.topology import Placement, place
 
 __all__ = ["Order", "Session", "run_order"]
 
@@ -44,8 +48,9 @@ class Order:
 
     Without `costs` and `profile` the costs are measured. `job_id` is the same on every rank and names the
     run. `link_rate` emulates one shared link of so many bytes a second among ranks on one host.
-    `transport` is one of `TRANSPORTS`, `interface` the network for its multicasts. `progress` shows on
-    standard error how far a long run is.
+    `transport` is one of `TRANSPORTS`, or "auto": what is measured to be fastest for the plan, and `groups`
+    when `costs` are given. `interface` is the network for multicasts. `topology` says where hosts are: a
+    file, "slurm", or None when it is not known. `progress` shows on standard error how far a long run is.
     """
 
     job: Job | RecordJob
@@ -59,8 +64,9 @@ class Order:
     overwrite: bool = False
     limits: Limits = field(default_factory=Limits)
     link_rate: float | None = None
-    transport: str = "groups"
+    transport: str = AUTO
     interface: str | None = None
+    topology: str | None = None
     progress: bool = False
 
 
@@ -125,9 +131,22 @@ class Session:
             barrier(self._world)
             # All have it open: nothing stays behind, however this ends.
             link.remove()
-        carrier = open_carrier(self._world, order.transport, interface=order.interface, drop=drop)
-        # By the transport's name: the one that was asked for may have been replaced.
-        self._tools = {carrier.name: Tools(worker, kernel, order.limits, link, carrier, order.progress)}
+        # Only what a user says of the network is worth moving parts for.
+        self._sites = None if order.topology is None else find_sites(self._world, order.topology)
+        # Where nothing is measured nothing tells which transport is the fastest.
+        given = order.costs is not None and order.transport == AUTO
+        transport = TRANSPORTS[0] if given else order.transport
+        carriers = open_carriers(
+            self._world,
+            transport,
+            interface=order.interface,
+            drop=drop,
+            sites=self._sites,
+        )
+        self._tools = {
+            carrier.name: Tools(worker, kernel, order.limits, link, carrier, order.progress)
+            for carrier in carriers
+        }
         self.profile = order.profile
 
     def __enter__(self) -> Session:
@@ -198,6 +217,7 @@ class Session:
         plan = decision.chosen.build()
         if self._order.limits.one_sender:
             plan = in_turns(plan)
+        plan, placement = self._placed(plan)
         verification = verify(plan)
         batches = self._deal(plan.batches_of, [batch.share for batch in plan.batches])
         if self._world.rank == 0:
@@ -226,6 +246,7 @@ class Session:
             files=files,
             world=self._world.size,
             transport=tools.carrier.name,
+            placement=placement,
             ranks=tuple(ranks),
         )
 
@@ -233,6 +254,14 @@ class Session:
         """Return the tools of the transport that was measured; of the first one if any will do."""
         measured = decision.machine.transport
         return self._tools[measured] if measured else next(iter(self._tools.values()))
+
+    def _placed(self, plan: Plan) -> tuple[Plan, Placement | None]:
+        """Give the parts of a plan to the ranks that suit the network; without a topology, as numbered."""
+        sites = self._sites
+        if sites is None:
+            return plan, None
+        placement = broadcast(self._world, (lambda: place(plan, sites)) if self._world.rank == 0 else None)
+        return relabelled(plan, placement.ranks), placement
 
     def _plain_bytes(self) -> int | None:
         """Return the size of the input, where it is known without reading it."""

@@ -79,7 +79,7 @@ class Plan:
     @cached_property
     def helpers(self) -> tuple[int, ...]:
         """Return the ranks that map and send only."""
-        return tuple(rank for rank, owned in enumerate(self.reduces) if not owned)
+        return tuple(rank for rank, owned in enumerate(self.reduces) if not owned and self.batches_of[rank])
 
     @cached_property
     def reducers_of(self) -> tuple[tuple[int, ...], ...]:

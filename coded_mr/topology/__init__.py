@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from coded_mr.topology.conf import parse, read_file, tree_of_addresses
 from coded_mr.topology.fat_tree import Link, Node, Piece, links, pieces, route
+from coded_mr.topology.lines import Burden, Travel, burden, line_loads
 from coded_mr.topology.loads import Cables, count_cables, flows, level_maxima, link_loads, positions
-from coded_mr.topology.placement import place, total_load
+from coded_mr.topology.placement import Placement, place
+from coded_mr.topology.sites import Sites, locate
+from coded_mr.topology.switches import TOP, Line, SwitchTree, one_switch
 
 __all__ = [
+    "TOP",
+    "Burden",
     "Cables",
+    "Line",
     "Link",
     "Node",
     "Piece",
+    "Placement",
+    "Sites",
+    "SwitchTree",
+    "Travel",
+    "burden",
     "count_cables",
     "flows",
     "level_maxima",
+    "line_loads",
     "link_loads",
     "links",
+    "locate",
+    "one_switch",
+    "parse",
     "pieces",
     "place",
     "positions",
+    "read_file",
     "route",
-    "total_load",
+    "tree_of_addresses",
 ]

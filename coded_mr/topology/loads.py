@@ -17,7 +17,16 @@ from coded_mr.theory.fat_tree import LEVELS, FatTree, LevelLoad, Position, arity
 from coded_mr.theory.tradeoff import cascaded_levels
 from coded_mr.topology.fat_tree import Link, links, pieces, route
 
-__all__ = ["Cables", "Flow", "count_cables", "flows", "level_maxima", "link_loads", "positions"]
+__all__ = [
+    "Cables",
+    "Flow",
+    "count_cables",
+    "flows",
+    "level_maxima",
+    "link_loads",
+    "packet_amounts",
+    "positions",
+]
 
 Flow = tuple[int, tuple[int, ...]]
 """A sender and the receivers of its packets, as ranks of a plan."""
@@ -45,18 +54,26 @@ def positions(plan: Plan, tree: FatTree, places: Sequence[int] | None = None) ->
     return tuple(map(tree.position, numbers))
 
 
-def flows(plan: Plan) -> dict[Flow, Fraction]:
-    """Return the load that each sender multicasts to each set of receivers.
+def packet_amounts(plan: Plan) -> tuple[int, list[int]]:
+    """Return a unit, and the length of each packet of a plan in the unit's parts of NT bits.
 
     A packet is `rows` times as long as its longest term, the share of its batch over its segments.
     """
     cuts = lcm(*{term.segments for packet in plan.packets for term in packet.terms})
     unit = lcm(*(batch.share.denominator for batch in plan.batches)) * cuts
     weight = [batch.share.numerator * (unit // batch.share.denominator) for batch in plan.batches]
+    return unit, [
+        packet.rows * max(len(term.partitions) * weight[term.batch] // term.segments for term in packet.terms)
+        for packet in plan.packets
+    ]
+
+
+def flows(plan: Plan) -> dict[Flow, Fraction]:
+    """Return the load that each sender multicasts to each set of receivers."""
+    unit, amounts = packet_amounts(plan)
     sent: Counter[Flow] = Counter()
-    for packet in plan.packets:
-        longest = max(len(term.partitions) * weight[term.batch] // term.segments for term in packet.terms)
-        sent[packet.sender, packet.receivers] += packet.rows * longest
+    for packet, amount in zip(plan.packets, amounts, strict=True):
+        sent[packet.sender, packet.receivers] += amount
     return {flow: Fraction(amount, unit * plan.partitions) for flow, amount in sent.items()}
 
 

@@ -1,95 +1,128 @@
-"""Where to put a plan's ranks on a fat tree, so that packets seldom climb it."""
+"""Which rank plays which part of a plan, so that packets seldom climb the network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-from itertools import combinations, product
-from math import lcm
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from coded_mr.errors import PlanError
 from coded_mr.plan.model import Plan
-from coded_mr.theory.fat_tree import FatTree, arity
-from coded_mr.topology.loads import flows, positions
+from coded_mr.plan.relabel import relabelled
+from coded_mr.topology.lines import Burden, burden, line_loads
+from coded_mr.topology.loads import flows
+from coded_mr.topology.sites import Sites
 
-__all__ = ["place", "total_load"]
+__all__ = ["Placement", "place"]
+
+_Bits: TypeAlias = npt.NDArray[np.bool_]
+_Numbers: TypeAlias = npt.NDArray[np.float64]
+
+# Exchanges are tried until so many (flow, subtree) pairs have been looked at: about two seconds.
+_MOST_STEPS = 100_000_000
+# Loads are compared as floating-point numbers; smaller gains than this share are none.
+_LEAST_GAIN = 1e-9
 
 
-def total_load(plan: Plan, tree: FatTree | None = None, places: Sequence[int] | None = None) -> Fraction:
-    """Return the load of all links together, in units of QNT bits: the sum of `link_loads`, without a walk.
+@dataclass(frozen=True)
+class Placement:
+    """Hold the rank that plays each part of a plan, and the burden so and as the ranks are numbered."""
 
-    A packet takes 3 links up, and down one for each receiver, for each edge switch with receivers but the
-    sender's, and for each such pod. Arguments and errors are those of `link_loads`.
+    ranks: tuple[int, ...]
+    burden: Burden
+    before: Burden
+
+
+def place(plan: Plan, sites: Sites) -> Placement:
+    """Choose a rank for each part, when switches copy multicasts to where receivers are.
+
+    Starts from rank k in part k and exchanges two ranks, spares too, as long as the load of all lines
+    together falls and that of the busiest does not rise above what it was at first, or falls alone. A local
+    optimum, or what was reached after some seconds. Never worse than the start in either. Raises PlanError
+    when there are fewer ranks than parts.
     """
-    spread = _Spread(plan, tree or FatTree(arity(plan.ranks)), places)
-    fixed = sum(amount * (3 + len(receivers)) for _, receivers, amount in spread.flows)
-    return Fraction(fixed + sum(spread.costs), spread.unit)
+    if plan.ranks > len(sites.hosts):
+        raise PlanError(f"a plan for {plan.ranks} ranks does not fit {len(sites.hosts)}")
+    first = tuple(range(plan.ranks))
+    before = burden(line_loads(plan, sites, "multicast"))
+    found = _search(plan, sites)
+    if found == first:
+        return Placement(first, before, before)
+    after = burden(line_loads(relabelled(plan, found), sites, "multicast"))
+    better = (after.total, after.most) < (before.total, before.most) and after.most <= before.most
+    return Placement(found, after, before) if better else Placement(first, before, before)
 
 
-def place(plan: Plan, tree: FatTree | None = None) -> tuple[int, ...]:
-    """Return the place of each rank, as numbers for `link_loads`: total load no more than from the left.
+def _search(plan: Plan, sites: Sites) -> tuple[int, ...]:
+    """Return the rank for each part that exchanges lead to."""
+    network = _Network(plan, sites)
+    seats = list(range(len(sites.hosts)))  # the first `plan.ranks` are the parts', the others spare
+    if not network.flows or not network.subtrees:
+        return tuple(seats[: plan.ranks])
+    best = start = network.cost(seats)
+    steps = network.flows * network.subtrees
+    tries = max(_MOST_STEPS // steps, 1)
+    improved = True
+    while improved and tries > 0:
+        improved = False
+        for a, b in _exchanges(seats, plan.ranks, sites.hosts):
+            tries -= 1
+            if tries < 0:
+                break
+            seats[a], seats[b] = seats[b], seats[a]
+            cost = network.cost(seats)
+            if cost.busiest <= start.busiest * (1 + _LEAST_GAIN) and cost.is_below(best):
+                best, improved = cost, True
+            else:
+                seats[a], seats[b] = seats[b], seats[a]
+    return tuple(seats[: plan.ranks])
 
-    Starts from the left and exchanges two ranks, or moves one to a free place, as long as that lowers the
-    total load: what comes down to a switch or pod need not when its sender is there. A local optimum, after
-    a few passes of some (ranks x packets) steps for each rank. Raises UsageError when the tree is too small.
-    """
-    tree = tree or FatTree(arity(plan.ranks))
-    spread = _Spread(plan, tree, None)
-    while _improve(spread, tree):
-        pass
-    free = {edge: list(range(tree.half)) for edge in product(range(tree.t), range(tree.half))}
-    return tuple((pod * tree.half + edge) * tree.half + free[pod, edge].pop(0) for pod, edge in spread.edges)
+
+def _exchanges(seats: Sequence[int], parts: int, hosts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of seats whose ranks are at different hosts, the first of them a part's."""
+    for a in range(parts):
+        for b in range(a + 1, len(seats)):
+            if hosts[seats[a]] != hosts[seats[b]]:
+                yield a, b
 
 
-Edge = tuple[int, int]
+@dataclass(frozen=True)
+class _Cost:
+    total: float
+    busiest: float
+
+    def is_below(self, other: _Cost) -> bool:
+        """Tell whether the total is less by more than rounding, or as much and the busiest less."""
+        if abs(self.total - other.total) > _LEAST_GAIN * other.total:
+            return self.total < other.total
+        return self.busiest < other.busiest * (1 - _LEAST_GAIN)
 
 
-class _Spread:
-    """What depends on where ranks are: the edge switches and pods that each flow comes down to."""
+class _Network:
+    """The loads of all lines as array operations: a line is what is above a subtree of ranks."""
 
-    def __init__(self, plan: Plan, tree: FatTree, places: Sequence[int] | None) -> None:
+    def __init__(self, plan: Plan, sites: Sites) -> None:
         sent = flows(plan)
-        self.edges = [(where.pod, where.edge) for where in positions(plan, tree, places)]
-        self.unit = lcm(*(load.denominator for load in sent.values()))
-        self.flows = [
-            (*flow, load.numerator * (self.unit // load.denominator)) for flow, load in sent.items()
-        ]
-        self.costs = [self._cost(index) for index in range(len(self.flows))]
-        self._of: list[list[int]] = [[] for _ in range(plan.ranks)]
-        for index, (sender, receivers, _) in enumerate(self.flows):
-            for rank in (sender, *receivers):
-                self._of[rank].append(index)
+        self.flows = len(sent)
+        ups = [line.tail for line in sites.tree.lines]
+        below = np.array([[tail in climb for tail in ups] for climb in sites.climbs], dtype=bool)
+        self._below: _Bits = below[:, below.any(axis=0) & ~below.all(axis=0)]
+        self.subtrees = self._below.shape[1]
+        self._senders = np.array([sender for sender, _ in sent], dtype=np.intp)
+        self._receives = np.zeros((len(sent), len(sites.hosts)), dtype=np.float32)
+        for number, (_, receivers) in enumerate(sent):
+            self._receives[number, list(receivers)] = 1
+        self._receivers = self._receives.sum(axis=1)[:, None]
+        self._loads: _Numbers = np.array([float(load) for load in sent.values()])
 
-    def _cost(self, index: int) -> int:
-        """Return the load of one flow on links down to edge switches and pods, over 1/unit."""
-        sender, receivers, amount = self.flows[index]
-        own = self.edges[sender]
-        down = {self.edges[rank] for rank in receivers} - {own}
-        return amount * (len(down) + len({pod for pod, _ in down} - {own[0]}))
-
-    def try_at(self, moves: dict[int, Edge]) -> bool:
-        """Put ranks at other edge switches if that lowers the cost; tell whether it did."""
-        before = {rank: self.edges[rank] for rank in moves}
-        self._put(moves)
-        costs = {index: self._cost(index) for index in {index for rank in moves for index in self._of[rank]}}
-        if sum(costs.values()) >= sum(self.costs[index] for index in costs):
-            self._put(before)
-            return False
-        for index, cost in costs.items():
-            self.costs[index] = cost
-        return True
-
-    def _put(self, moves: dict[int, Edge]) -> None:
-        for rank, edge in moves.items():
-            self.edges[rank] = edge
-
-
-def _improve(spread: _Spread, tree: FatTree) -> bool:
-    """Try every exchange and every move once, keeping what helps; tell whether any did."""
-    at = spread.edges
-    helped = False
-    for a, b in combinations(range(len(at)), 2):
-        helped |= at[a] != at[b] and spread.try_at({a: at[b], b: at[a]})
-    for rank in range(len(at)):
-        for edge in product(range(tree.t), range(tree.half)):
-            helped |= at.count(edge) < tree.half and spread.try_at({rank: edge})
-    return helped
+    def cost(self, seats: Sequence[int]) -> _Cost:
+        """Return what the lines carry with these ranks for the parts."""
+        below = self._below[np.asarray(seats)]
+        inside = self._receives @ below.astype(np.float32)
+        sends = below[self._senders]
+        up = self._loads @ (sends & (inside < self._receivers))
+        down = self._loads @ (~sends & (inside > 0))
+        return _Cost(float(up.sum() + down.sum()), float(max(up.max(), down.max())))

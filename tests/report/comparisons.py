@@ -22,6 +22,7 @@ def entry(scheme: str, r: Fraction | int, team: tuple[int, int], *totals: float,
         "header_bytes": 9,
         "wire_bytes": 800,
         "intermediate_bytes": 1000,
+        "transport": "groups",
     }
     measured = tuple(Times(total / 2, total / 4, total / 4, total) for total in totals)
     return Entry(scheme, r=Fraction(r), solvers=team[0], helpers=team[1], measured=measured, **given | fields)

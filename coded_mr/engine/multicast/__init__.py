@@ -2,22 +2,33 @@
 
 A transport delivers one packet from its sender to its receivers. Both sides are generators that yield what
 they wait for (see `engine.window`), so that many packets are under way at once. `groups` broadcasts over a
-communicator for each set of receivers, `unicast` sends to each receiver, `ip` uses IP multicast.
+communicator for each set of receivers, `unicast` sends to each receiver, `ip` uses IP multicast,
+`relay` lets receivers pass packets on along the network's tree.
 """
 
-from coded_mr.engine.multicast.carriers import TRANSPORTS, Carrier, open_carrier
+from coded_mr.engine.multicast.carriers import (
+    AUTO,
+    TRANSPORTS,
+    Carrier,
+    open_carrier,
+    open_carriers,
+)
 from coded_mr.engine.multicast.groups import GroupTransport
 from coded_mr.engine.multicast.ip import IpTransport
+from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Sent, Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
 
 __all__ = [
+    "AUTO",
     "TRANSPORTS",
     "Carrier",
     "GroupTransport",
     "IpTransport",
+    "RelayTransport",
     "Sent",
     "Transport",
     "UnicastTransport",
     "open_carrier",
+    "open_carriers",
 ]

@@ -13,22 +13,26 @@ from mpi4py import MPI
 
 from coded_mr.engine.epochs import Epoch, epochs
 from coded_mr.engine.groups import Groups
+from coded_mr.engine.locating import find_sites
 from coded_mr.engine.multicast.channel import Channel
 from coded_mr.engine.multicast.datagrams import KEY_BYTES, head, mask_of
 from coded_mr.engine.multicast.groups import GroupTransport
 from coded_mr.engine.multicast.ip import IpTransport
 from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
 from coded_mr.engine.waiting import Backoff, broadcast
 from coded_mr.errors import UsageError
 from coded_mr.plan.model import Packet
+from coded_mr.topology import Sites
 
-__all__ = ["TRANSPORTS", "Carrier", "open_carrier"]
+__all__ = ["AUTO", "TRANSPORTS", "Carrier", "open_carrier", "open_carriers"]
 
 _LOG = logging.getLogger("coded_mr")
 
-TRANSPORTS = ("groups", "unicast", "ip")
+TRANSPORTS = ("groups", "unicast", "ip", "relay")
+AUTO = "auto"
 
 # The trial of a multicast group: rounds, and seconds to wait for all in each.
 _TRIALS, _TRIAL_SECONDS = 10, 0.1
@@ -40,10 +44,13 @@ class Carrier:
     `name` is the kind, `channel` what an `ip` one multicasts on.
     """
 
-    def __init__(self, name: str = "groups", channel: Channel | None = None) -> None:
-        """Use `open_carrier` for one whose channel is tried."""
+    def __init__(
+        self, name: str = "groups", channel: Channel | None = None, sites: Sites | None = None
+    ) -> None:
+        """Use `open_carrier`, which tries the channel of `ip` and finds the sites for `relay`."""
         self.name = name
         self.channel = channel
+        self._sites = sites
 
     @property
     def in_order(self) -> bool:
@@ -63,6 +70,8 @@ class Carrier:
         """Return the transport for an epoch of a shuffle; collective over its ranks."""
         if self.name == "groups":
             return GroupTransport(world, groups, chunk=chunk, link=link)
+        if self._sites is not None:
+            return RelayTransport(world, self._sites, chunk=chunk, link=link)
         if self.channel is None:
             return UnicastTransport(world, chunk=chunk, link=link)
         # What the network still holds of another shuffle must not be taken for part of this one.
@@ -80,19 +89,59 @@ def open_carrier(
     name: str,
     *,
     interface: str | None = None,
+    sites: Sites | None = None,
     drop: Callable[[], bool] = lambda: False,
 ) -> Carrier:
     """Return the transports of that name; collective.
 
     For `ip` all ranks join a multicast group, on `interface` (a name or an IPv4 address; by default the one
     that a rank's host name stands for, or the loopback when all ranks share a host), and try it. Where that
-    fails anywhere, rank 0 warns and all use `groups`. `drop` loses datagrams, for tests. Raises UsageError
-    for an unknown name.
+    fails anywhere, rank 0 warns and all use `groups`. `drop` loses datagrams, for tests. For
+    `relay`, `sites` says where the ranks are; by default all hosts are at one switch. Raises UsageError for
+    an unknown name.
     """
     if name not in TRANSPORTS:
         raise UsageError(f"there is no transport {name!r}; there are {', '.join(TRANSPORTS)}")
+    if name == "relay":
+        return Carrier(name, sites=sites or find_sites(world, None))
     if name != "ip":
         return Carrier(name)
+    carrier, troubles = _open_ip(world, interface, drop)
+    if carrier is None:
+        _warn(world, troubles)
+    return carrier or Carrier("groups")
+
+
+def open_carriers(
+    world: MPI.Intracomm,
+    name: str,
+    *,
+    interface: str | None = None,
+    sites: Sites | None = None,
+    drop: Callable[[], bool] = lambda: False,
+) -> tuple[Carrier, ...]:
+    """Return the transports among which a measurement may choose, or the one of that name; collective.
+
+    For "auto" these are `groups` and `unicast`, between hosts also `relay`, and `ip` where it works.
+    The rest is as in `open_carrier`.
+    """
+    if name != AUTO:
+        return (open_carrier(world, name, interface=interface, sites=sites, drop=drop),)
+    carriers = [Carrier("groups"), Carrier("unicast")]
+    if _most_ranks_on_a_host(world) < world.size:
+        carriers.append(open_carrier(world, "relay", sites=sites))
+        multicast, troubles = _open_ip(world, interface, drop)
+        if multicast is not None:
+            carriers.append(multicast)
+        elif world.rank == 0:
+            _LOG.info("IP multicast does not work here: %s", next(filter(None, troubles)))
+    return tuple(carriers)
+
+
+def _open_ip(
+    world: MPI.Intracomm, interface: str | None, drop: Callable[[], bool]
+) -> tuple[Carrier | None, Sequence[str]]:
+    """Return a carrier of `ip` that was tried, or else what each rank's trouble is; collective."""
     key = broadcast(world, _new_key)
     most = _most_ranks_on_a_host(world)
     if interface is None:
@@ -108,11 +157,10 @@ def open_carrier(
         lost = _unheard(world, channel)
         troubles = world.allgather(f"heard nothing of ranks {lost}" if lost else "")
     if channel is not None and not any(troubles):
-        return Carrier(name, channel)
+        return Carrier("ip", channel), troubles
     if channel is not None:
         channel.close()
-    _warn(world, troubles)
-    return Carrier("groups")
+    return None, troubles
 
 
 def _warn(world: MPI.Intracomm, troubles: Sequence[str]) -> None:

@@ -1,0 +1,81 @@
+"""Where the ranks of a world are in the network: from a file, from Slurm, or by their hosts alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mpi4py import MPI
+
+from coded_mr.engine.waiting import broadcast, gather
+from coded_mr.errors import UsageError
+from coded_mr.slurm import SLURM, show_topology
+from coded_mr.topology import Sites, locate, parse, read_file, tree_of_addresses
+
+__all__ = ["find_sites"]
+
+
+@dataclass(frozen=True)
+class _Address:
+    """What a rank's process is told of where it is: its host, and by Slurm its node and the way there."""
+
+    host: str
+    node: str | None
+    topology: str | None
+
+
+def find_sites(world: MPI.Intracomm, topology: str | None) -> Sites:
+    """Return where each rank is; collective.
+
+    `topology` is a file as `topology.conf` reads it, "slurm", or None: all hosts at one switch. Raises
+    UsageError on rank 0 for a file that is wrong, hosts that are not in it, and a Slurm that does not tell.
+    """
+    addresses = gather(world, _own_address())
+    return broadcast(world, (lambda: _sites(addresses, topology)) if addresses is not None else None)
+
+
+def _own_address() -> _Address:
+    env = os.environ
+    return _Address(socket.gethostname(), env.get("SLURMD_NODENAME"), env.get("SLURM_TOPOLOGY_ADDR"))
+
+
+def _sites(addresses: Sequence[_Address], topology: str | None) -> Sites:
+    names = _names(addresses)
+    if topology is None:
+        return Sites.on_one_switch([own[0] for own in names])
+    if topology != SLURM:
+        return locate(read_file(topology), names)
+    shown = show_topology()
+    if shown is not None:
+        return locate(parse(shown, "that scontrol shows"), names)
+    return locate(tree_of_addresses(_told(addresses, names)), names)
+
+
+def _names(addresses: Sequence[_Address]) -> list[tuple[str, ...]]:
+    """Return each rank's names, the likeliest first: its host's, then that of its node in Slurm.
+
+    Launchers other than srun may hand the first node's environment to all hosts: then it names none.
+    """
+    hosts_of: dict[str, set[str]] = {}
+    for address in addresses:
+        if address.node is not None:
+            hosts_of.setdefault(address.node, set()).add(address.host)
+    return [
+        (a.host, a.node) if a.node is not None and len(hosts_of[a.node]) == 1 else (a.host,)
+        for a in addresses
+    ]
+
+
+def _told(addresses: Sequence[_Address], names: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Return the SLURM_TOPOLOGY_ADDR of each host, by its name in Slurm."""
+    told: dict[str, str] = {}
+    for rank, (address, own) in enumerate(zip(addresses, names, strict=True)):
+        if address.topology is None:
+            raise UsageError(
+                f"there is no scontrol here, and no SLURM_TOPOLOGY_ADDR at rank {rank} on {address.host}: "
+                "start the ranks with srun, or give a file that describes the network"
+            )
+        told[own[-1]] = address.topology
+    return told

@@ -1,0 +1,91 @@
+"""The `relay` transport: every receiver passes a packet on to the next, along the network's tree.
+
+Where switches do not copy multicasts, hosts must. A packet visits its receivers in an order in which no line
+of the network carries it twice in one direction (`Sites.relay`): one copy goes to one host of each pod and of
+each edge switch, which passes it on to those beside it; ranks of one host get it from each other. It is cut
+into segments that follow each other, so that its last receiver has it soon after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from mpi4py import MPI
+
+from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.transport import Array, Sent
+from coded_mr.engine.multicast.unicast import tag_count
+from coded_mr.engine.waiting import CHUNK
+from coded_mr.engine.window import Reserve, Steps
+from coded_mr.plan.model import Packet
+from coded_mr.topology.sites import Sites
+
+__all__ = ["RelayTransport"]
+
+# A receiver holds up the next one by a segment: small beside a packet, large beside what a message costs.
+_SEGMENT = 64 << 10
+
+
+class RelayTransport:
+    """Send each packet to its first receiver, which passes it on; no communicators are made.
+
+    What a rank waits for comes from the rank before it in the same packet, and for nothing of other packets:
+    the oldest packet that is incomplete anywhere is the oldest at all its ranks, and completes.
+    """
+
+    def __init__(
+        self, world: MPI.Intracomm, sites: Sites, *, chunk: int = CHUNK, link: SharedLink | None = None
+    ) -> None:
+        """Use the places of the world's ranks; bound a message by `chunk` bytes; `link` paces the senders."""
+        self._world = world
+        self._sites = sites
+        self._segment = min(chunk, _SEGMENT)
+        self._link = link
+        # Packets between the same two ranks that are under way at once have different tags.
+        self._tags = tag_count()
+
+    def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[Sent]:
+        """Send the packet to its first receiver."""
+        wire = len(packet.receivers) * (payload.size + len(header))
+        if self._link is not None:
+            yield self._link.carries(wire)
+        first, tag = self._order(number, packet)[1], number % self._tags
+        parts = (np.frombuffer(header, dtype=np.uint8), *self._parts(payload))
+        yield [self._world.Isend(part, first, tag) for part in parts]
+        return Sent(wire)
+
+    def receive(
+        self, number: int, packet: Packet, header_size: int, payload_size: Callable[[Array], int]
+    ) -> Steps[tuple[Array, Array]]:
+        """Return the packet's header and payload, once they are passed on."""
+        order, tag = self._order(number, packet), number % self._tags
+        place = order.index(self._world.rank)
+        source, following = order[place - 1], order[place + 1 : place + 2]
+        header = np.empty(header_size, dtype=np.uint8)
+        yield [self._world.Irecv(header, source, tag)]
+        passed = [self._world.Isend(header, rank, tag) for rank in following]
+        size = payload_size(header)
+        yield Reserve(size)
+        payload = np.empty(size, dtype=np.uint8)
+        parts = self._parts(payload)
+        arriving = [self._world.Irecv(part, source, tag) for part in parts]
+        for part, request in zip(parts, arriving, strict=True):
+            yield [request]
+            passed += [self._world.Isend(part, rank, tag) for rank in following]
+        yield passed
+        return header, payload
+
+    def poll(self) -> bool:
+        """Do nothing: a packet is all in its steps."""
+        return False
+
+    def close(self, tick: Callable[[], bool]) -> None:
+        """Do nothing."""
+
+    def _order(self, number: int, packet: Packet) -> tuple[int, ...]:
+        """Return the packet's ranks, each before the one that it sends to."""
+        return packet.sender, *self._sites.relay(packet.sender, packet.receivers, number)
+
+    def _parts(self, payload: Array) -> list[Array]:
+        return [payload[start : start + self._segment] for start in range(0, payload.size, self._segment)]
