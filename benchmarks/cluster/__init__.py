@@ -8,7 +8,7 @@ Needs root, and Linux with tbf queues; `lacking` says what is not there.
 from __future__ import annotations
 
 from benchmarks.cluster.builder import crash, create, destroy
-from benchmarks.cluster.counters import link_bytes
+from benchmarks.cluster.counters import Count, link_bytes, link_counts
 from benchmarks.cluster.launching import enter, job
 from benchmarks.cluster.layout import Cable, Layout, fat_tree, star
 from benchmarks.cluster.needs import ClusterError, lacking
@@ -19,6 +19,7 @@ __all__ = [
     "Cable",
     "Cluster",
     "ClusterError",
+    "Count",
     "Layout",
     "crash",
     "create",
@@ -28,5 +29,6 @@ __all__ = [
     "job",
     "lacking",
     "link_bytes",
+    "link_counts",
     "star",
 ]

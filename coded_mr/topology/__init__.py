@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coded_mr.topology.conf import parse, read_file, tree_of_addresses
+from coded_mr.topology.conf import parse, read_file, text_of, tree_of_addresses
 from coded_mr.topology.fat_tree import Link, Node, Piece, links, pieces, route
 from coded_mr.topology.lines import Burden, Travel, burden, line_loads
 from coded_mr.topology.loads import Cables, count_cables, flows, level_maxima, link_loads, positions
@@ -37,5 +37,6 @@ __all__ = [
     "positions",
     "read_file",
     "route",
+    "text_of",
     "tree_of_addresses",
 ]

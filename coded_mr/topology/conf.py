@@ -20,7 +20,7 @@ from coded_mr.errors import InputError, UsageError
 from coded_mr.topology.hostlist import expand
 from coded_mr.topology.switches import TOP, SwitchTree, climb
 
-__all__ = ["parse", "read_file", "tree_of_addresses"]
+__all__ = ["parse", "read_file", "text_of", "tree_of_addresses"]
 
 _PASSED_OVER = ("linkspeed", "level")
 
@@ -53,6 +53,24 @@ def parse(text: str, source: str) -> SwitchTree:
         return SwitchTree(tuple(name for name in above if name not in switches), above)
     except UsageError as error:
         raise UsageError(f"the topology {source}: {error}") from error
+
+
+def text_of(tree: SwitchTree) -> str:
+    """Return the lines that `parse` makes the tree of, a switch each."""
+    lines = []
+    hosts = set(tree.hosts)
+    for switch, below in tree.below.items():
+        nodes = [name for name in below if name in hosts]
+        lower = [name for name in below if name not in hosts]
+        if switch == TOP and not nodes:
+            continue
+        words = [f"SwitchName={switch}"]
+        words += [f"Nodes={','.join(nodes)}"] if nodes else []
+        words += [f"Switches={','.join(lower)}"] if lower else []
+        lines.append(" ".join(words))
+    described = tree.below.keys()
+    lines += [f"SwitchName={name}" for name in tree.above if name not in hosts and name not in described]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def tree_of_addresses(addresses: Mapping[str, str]) -> SwitchTree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coded_mr.errors import InputError, UsageError
-from coded_mr.topology import TOP, SwitchTree, one_switch, parse, read_file, tree_of_addresses
+from coded_mr.topology import TOP, SwitchTree, one_switch, parse, read_file, text_of, tree_of_addresses
 from tests.topology.networks import trees
 
 Golden = Callable[[str], Any]
@@ -64,24 +65,24 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         read_file(str(tmp_path / "noise"))
 
 
-@given(trees(), st.randoms(use_true_random=False), st.booleans())
-def test_a_tree_that_is_written_is_read_again(tree: SwitchTree, random: Any, repeat: bool) -> None:
-    switches = [
-        *dict.fromkeys([*tree.above.values(), *(name for name in tree.above if name not in tree.hosts)])
-    ]
-    lines = []
-    for switch in switches:
-        below = tree.below.get(switch, ())
-        nodes = tree.hosts_below(switch) if repeat else [name for name in below if name in tree.hosts]
-        words = [f"SwitchName={switch}"]
-        words += [f"Nodes={','.join(nodes)}"] if nodes else []
-        lower = [name for name in below if name not in tree.hosts]
-        words += [f"Switches={','.join(lower)}"] if lower else []
-        lines.append(" ".join(words))
+@given(trees(), st.randoms(use_true_random=False))
+def test_a_tree_that_is_written_is_read_again(tree: SwitchTree, random: Random) -> None:
+    lines = text_of(tree).splitlines(keepends=True)
     random.shuffle(lines)
-    found = parse("\n".join(lines), "it")
+    found = parse("".join(lines), "it")
     assert dict(found.above) == dict(tree.above)
     assert set(found.hosts) == set(tree.hosts)
+
+
+@given(trees())
+def test_a_switch_may_repeat_the_hosts_below_others(tree: SwitchTree) -> None:
+    switches = dict.fromkeys([*tree.above.values(), *(name for name in tree.above if name not in tree.hosts)])
+    lines = []
+    for switch in switches:
+        lower = [name for name in tree.below.get(switch, ()) if name not in tree.hosts]
+        words = [f"SwitchName={switch}", f"Nodes={','.join(tree.hosts_below(switch))}", "LinkSpeed=1"]
+        lines.append(" ".join([*words, f"Switches={','.join(lower)}"]))
+    assert dict(parse("\n".join(lines), "it").above) == dict(tree.above)
 
 
 @given(trees())
