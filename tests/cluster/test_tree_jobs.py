@@ -33,7 +33,7 @@ def test_every_line_carries_what_was_computed(
 ) -> None:
     """With parts that move, spare ranks, and packets that are relayed from host to host."""
     trial = Trial(emulated(fat_tree(4)), switch_tree(4), mpi.launcher, tmp_path, mpi.python)
-    options = "-p 6 -r 2 --helpers 3 --scheme solver-helper --costs 1,1,1".split()
-    found = trial.loads(solver_helper(6, 6, 2, 3), options, "relay", Inputs.make(tmp_path, 60_000))
+    options = ["-p", "6", "-r", "2", "--helpers", "3", "--scheme", "solver-helper", "--costs", "1,1,1"]
+    found = trial.loads(solver_helper(6, 6, 2, 3), options, "relay", Inputs.make(tmp_path, 200_000))
     assert {level_of(line) for line, load in found.computed.items() if load} == set(LEVELS)
     assert found.deviation < 0.05
