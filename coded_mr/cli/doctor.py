@@ -12,6 +12,7 @@ from functools import partial
 
 from coded_mr.cli import Parser
 from coded_mr.cli.jobs import COMMANDS_INSTEAD, job_files, with_job
+from coded_mr.cli.options import add_topology
 from coded_mr.doctor import Finding, failed, listing
 from coded_mr.doctor.checks import judge
 from coded_mr.doctor.facts import JobLoader, gather_facts
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--timeout", type=float, default=60, metavar="SECONDS", help="how long they may take (60)"
     )
+    add_topology(parser)
     options, parameters = parser.parse_known_args(with_job(arguments))
     if parameters and options.job is None:
         parser.parse_args(parameters)
@@ -71,7 +73,7 @@ def _join(options: argparse.Namespace, announcement: Announced) -> int:
         # Every rank is a world of its own and would say the same.
         if announcement.rank:
             return 1
-    findings = examine(world, os.environ, _loader(options))
+    findings = examine(world, os.environ, _loader(options), options.topology)
     status = 0 if findings is None else _say(findings)
     return int(world.bcast(status))
 
@@ -98,6 +100,7 @@ def _world(mpirun: Mpirun, options: argparse.Namespace) -> int | None:
     """Run this command on some ranks; return its status, None when it does not end."""
     job_id = uuid.uuid4().hex[:16]
     command = [sys.executable, "-m", "coded_mr", "doctor", *options.words]
+    command += ["--topology", options.topology] if options.topology else []
     process = start(mpirun, options.ranks, command, job_id=job_id)
     try:
         return process.wait(options.timeout)

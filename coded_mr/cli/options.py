@@ -11,9 +11,7 @@ from pathlib import Path
 
 from coded_mr.errors import OutputError, UsageError
 from coded_mr.plan.planner import SCHEMES, Request
-from coded_mr.slurm import SLURM
 from coded_mr.theory.costs import Costs
-from coded_mr.topology.conf import read_file
 
 __all__ = [
     "add_planning",
@@ -75,9 +73,11 @@ def add_topology(parser: argparse.ArgumentParser) -> None:
 
 def check_topology(topology: str | None) -> None:
     """Refuse, before any work, a topology file that cannot be used; raises UsageError."""
-    if topology not in (None, SLURM):
-        assert topology is not None
-        read_file(topology)
+    if topology is not None:
+        from coded_mr.topology import SLURM, read_topology
+
+        if topology != SLURM:
+            read_topology(topology)
 
 
 def _at_least(least: int) -> Callable[[str], int]:

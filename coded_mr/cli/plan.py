@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.options import add_planning, check_json, costs_of, request_of, write_json
+from coded_mr.cli.options import (
+    add_planning,
+    add_topology,
+    check_json,
+    check_topology,
+    costs_of,
+    request_of,
+    write_json,
+)
 from coded_mr.errors import OutputError, UsageError
 from coded_mr.plan.bound import lower_bound
 from coded_mr.plan.candidate import Candidate
@@ -30,6 +39,9 @@ from coded_mr.theory.allocation import (
 )
 from coded_mr.theory.costs import Costs
 
+if TYPE_CHECKING:
+    from coded_mr.topology import Placement
+
 __all__ = ["main"]
 
 # A longer table is cut to this many rows around the optimum.
@@ -40,6 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     parser = Parser(prog="coded-mr plan", description="Show the optimal use of servers for given costs.")
     add_planning(parser)
+    add_topology(parser)
     parser.add_argument("--save", metavar="FILE", help="write the plan itself to FILE, for `verify`")
     parser.add_argument(
         "--json", metavar="FILE", help="write one JSON object to FILE, or to standard output: -"
@@ -49,7 +62,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.partitions is None or not machines:
         raise UsageError("plan needs -p Q and --costs cm,cs,cr, such as `coded-mr plan -p 3 --costs 1,2,1`")
     check_json(options.json)
-    asked = (options.ranks, options.load, options.helpers, options.scheme, options.profile)
+    check_topology(options.topology)
+    asked = (options.ranks, options.load, options.helpers, options.scheme, options.profile, options.topology)
     decision = None
     if any(value is not None for value in asked):
         decision = decide(request_of(options, partitions=1, ranks=options.ranks), machines)
@@ -59,11 +73,28 @@ def main(arguments: Sequence[str]) -> int:
     if options.save is not None:
         chosen = decision or decide(request_of(options, partitions=1, ranks=None), machines)
         _save(options.save, chosen.chosen.build())
+    network = None
+    if options.topology is not None and decision is not None:
+        plan = decision.chosen.build()
+        network = _network(options.topology, plan, options.ranks or plan.ranks)
     if options.json is not None:
-        write_json(options.json, _document(optimum, uncoded, decision))
+        write_json(options.json, _document(optimum, uncoded, decision, network))
     if options.json != "-":
-        print(_text(optimum, uncoded, decision))
+        print(_text(optimum, uncoded, decision, network))
     return 0
+
+
+def _network(topology: str, plan: Plan, ranks: int) -> Placement:
+    """Place a plan on so many ranks, which fill the hosts of a network in their order, as many on each."""
+    from coded_mr.topology import SLURM, Sites, expand, place, read_topology
+
+    tree = read_topology(topology)
+    if tree is None:
+        raise UsageError("--topology slurm: there is no scontrol here to ask; give a file")
+    allocated = os.environ.get("SLURM_JOB_NODELIST") if topology == SLURM else None
+    hosts = tree.hosts if allocated is None else expand(allocated)
+    each = -(-ranks // len(hosts))
+    return place(plan, Sites(tree, tuple(hosts[rank // each] for rank in range(ranks))))
 
 
 def _save(path: str, plan: Plan) -> None:
@@ -91,7 +122,9 @@ def _optimum(Q: int, costs: Costs, implementation: str) -> tuple[Allocation, Unc
     return sequential(Q, costs), uncoded_sequential(Q, costs)
 
 
-def _document(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> dict[str, Any]:
+def _document(
+    optimum: Allocation, uncoded: Uncoded, decision: Decision | None, network: Placement | None
+) -> dict[str, Any]:
     whole = optimum.implementation == "sequential"
     return {
         "format": "coded-mr-optimum/1",
@@ -114,6 +147,7 @@ def _document(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) 
         "chosen": None
         if decision is None
         else _chosen(decision.chosen) | {"reasons": list(decision.reasons)},
+        "network": None if network is None else network.to_dict(),
     }
 
 
@@ -158,7 +192,7 @@ def _shown_rows(optimum: Allocation) -> list[Row]:
     return list(table[start : start + _ROWS])
 
 
-def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> str:
+def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None, network: Placement | None) -> str:
     Q, costs = optimum.Q, optimum.costs
     number = {"sequential": 1, "parallel": 2}[optimum.implementation]
     helpers = (
@@ -180,6 +214,9 @@ def _text(optimum: Allocation, uncoded: Uncoded, decision: Decision | None) -> s
         chosen = decision.chosen
         lines += ["", f"with {counted(chosen.ranks, 'rank')}: T = {_exact(chosen.total)}", *_bound(chosen)]
         lines += [f"  {reason}" for reason in decision.reasons]
+    if network is not None:
+        lines += [f"  network: {line}" for line in network.describe()]
+        lines.append(f"  parts 0, 1, ... at ranks {', '.join(map(str, network.ranks))}")
     return "\n".join(lines)
 
 

@@ -10,7 +10,9 @@ from mpi4py import MPI
 from coded_mr.doctor.checks import clocks, judge
 from coded_mr.doctor.facts import JobLoader, Mpi, gather_facts
 from coded_mr.doctor.finding import Finding
+from coded_mr.doctor.network import where
 from coded_mr.engine.epochs import MAX_LIVE
+from coded_mr.engine.locating import own_address
 from coded_mr.engine.waiting import barrier, gather
 from coded_mr.errors import LaunchError
 from coded_mr.launch import announced, check_world
@@ -42,16 +44,20 @@ def launched(env: Mapping[str, str], size: int) -> Finding:
     return Finding("ok", f"{world.launcher} started {world.size} ranks, and MPI's world has as many")
 
 
-def examine(world: MPI.Intracomm, env: Mapping[str, str], job: JobLoader | None) -> list[Finding] | None:
-    """Return on rank 0 what was found, None elsewhere; collective."""
+def examine(
+    world: MPI.Intracomm, env: Mapping[str, str], job: JobLoader | None, topology: str | None = None
+) -> list[Finding] | None:
+    """Return on rank 0 what was found, None elsewhere; collective. `topology` is that of `find_sites`."""
     started = launched(env, world.size)
     facts = gather(world, gather_facts(world.rank, describe_mpi(), job))
     communicators = _communicators(world)
     skews = _clock_skews(world)
+    addresses = gather(world, own_address())
     barrier(world)
-    if facts is None:
+    if facts is None or addresses is None:
         return None
-    return [started, *judge(facts), communicators, clocks(facts, skews)]
+    network = [] if topology is None else [where(addresses, topology)]
+    return [started, *judge(facts), *network, communicators, clocks(facts, skews)]
 
 
 def _communicators(world: MPI.Intracomm) -> Finding:

@@ -242,14 +242,15 @@ def _seconds(value: float) -> str:
 
 def _bytes_table(comparison: Comparison) -> Iterator[str]:
     yield (
-        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15} {'by':>7} {'packets':>7} {'groups':>6}  "
-        f"{'load':>6} {'counted':>7} {'Lemma 1':>7} {'ratio':>6}"
+        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15} {'by':>7} "
+        f"{'packets':>7} {'groups':>6}  {'load':>6} {'counted':>7} {'Lemma 1':>7} {'ratio':>6}"
     )
     for index, entry in enumerate(comparison.entries):
         ratio = "-" if entry.ratio is None else f"{entry.ratio:.3f}"
+        transport = entry.transport if entry.packets else "-"
         yield (
-            f"{_columns(comparison, index)}  {entry.coded_bytes:>15,} {entry.wire_bytes:>15,} "
-            f"{entry.transport if entry.packets else '-':>7} {entry.packets:>7} {entry.groups:>6}  {float(entry.load):>6.4f} {entry.measured_load:>7.4f} "
+            f"{_columns(comparison, index)}  {entry.coded_bytes:>15,} {entry.wire_bytes:>15,} {transport:>7} "
+            f"{entry.packets:>7} {entry.groups:>6}  {float(entry.load):>6.4f} {entry.measured_load:>7.4f} "
             f"{float(entry.bound):>7.4f} {ratio:>6}"
         )
 

@@ -11,14 +11,13 @@ from mpi4py import MPI
 
 from coded_mr.engine.waiting import broadcast, gather
 from coded_mr.errors import UsageError
-from coded_mr.slurm import SLURM, show_topology
-from coded_mr.topology import Sites, locate, parse, read_file, tree_of_addresses
+from coded_mr.topology import Sites, locate, read_topology, tree_of_addresses
 
-__all__ = ["find_sites"]
+__all__ = ["Address", "find_sites", "own_address", "sites_of"]
 
 
 @dataclass(frozen=True)
-class _Address:
+class Address:
     """What a rank's process is told of where it is: its host, and by Slurm its node and the way there."""
 
     host: str
@@ -32,28 +31,26 @@ def find_sites(world: MPI.Intracomm, topology: str | None) -> Sites:
     `topology` is a file as `topology.conf` reads it, "slurm", or None: all hosts at one switch. Raises
     UsageError on rank 0 for a file that is wrong, hosts that are not in it, and a Slurm that does not tell.
     """
-    addresses = gather(world, _own_address())
-    return broadcast(world, (lambda: _sites(addresses, topology)) if addresses is not None else None)
+    addresses = gather(world, own_address())
+    return broadcast(world, (lambda: sites_of(addresses, topology)) if addresses is not None else None)
 
 
-def _own_address() -> _Address:
+def own_address() -> Address:
+    """Return what this process is told."""
     env = os.environ
-    return _Address(socket.gethostname(), env.get("SLURMD_NODENAME"), env.get("SLURM_TOPOLOGY_ADDR"))
+    return Address(socket.gethostname(), env.get("SLURMD_NODENAME"), env.get("SLURM_TOPOLOGY_ADDR"))
 
 
-def _sites(addresses: Sequence[_Address], topology: str | None) -> Sites:
+def sites_of(addresses: Sequence[Address], topology: str | None) -> Sites:
+    """Return where ranks with these addresses are; arguments and errors as in `find_sites`, without MPI."""
     names = _names(addresses)
     if topology is None:
         return Sites.on_one_switch([own[0] for own in names])
-    if topology != SLURM:
-        return locate(read_file(topology), names)
-    shown = show_topology()
-    if shown is not None:
-        return locate(parse(shown, "that scontrol shows"), names)
-    return locate(tree_of_addresses(_told(addresses, names)), names)
+    tree = read_topology(topology)
+    return locate(tree_of_addresses(_told(addresses, names)) if tree is None else tree, names)
 
 
-def _names(addresses: Sequence[_Address]) -> list[tuple[str, ...]]:
+def _names(addresses: Sequence[Address]) -> list[tuple[str, ...]]:
     """Return each rank's names, the likeliest first: its host's, then that of its node in Slurm.
 
     Launchers other than srun may hand the first node's environment to all hosts: then it names none.
@@ -68,7 +65,7 @@ def _names(addresses: Sequence[_Address]) -> list[tuple[str, ...]]:
     ]
 
 
-def _told(addresses: Sequence[_Address], names: Sequence[Sequence[str]]) -> dict[str, str]:
+def _told(addresses: Sequence[Address], names: Sequence[Sequence[str]]) -> dict[str, str]:
     """Return the SLURM_TOPOLOGY_ADDR of each host, by its name in Slurm."""
     told: dict[str, str] = {}
     for rank, (address, own) in enumerate(zip(addresses, names, strict=True)):

@@ -19,7 +19,7 @@ from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
 from coded_mr.text import bytes_text, counted
-from coded_mr.topology import Burden, Placement
+from coded_mr.topology import Placement
 
 __all__ = ["RunReport"]
 
@@ -153,7 +153,7 @@ class RunReport:
             "versions": versions(),
             "seeds": seeds(),
             "hosts": self._hosts(),
-            "network": self._network_numbers(),
+            "network": None if self.placement is None else self.placement.to_dict(),
             "ranks": [self._rank(count) for count in self.ranks],
         }
 
@@ -184,7 +184,7 @@ class RunReport:
             f"{bytes_text(self.coded_bytes)} coded of {bytes_text(self.intermediate_bytes)} "
             f"(padding {bytes_text(self.padding_bytes)}, headers {bytes_text(self.header_bytes)})",
             f"wire      {self._wire()}",
-            *self._network(),
+            *(f"{'' if at else 'network':10}{line}" for at, line in enumerate(self._network())),
             "seconds   predicted "
             + ", ".join(f"{name} {float(value):.3f}" for name, value in self._predicted_times())
             + "; measured "
@@ -232,28 +232,8 @@ class RunReport:
             text += f", {counted(rest, 'piece')} by MPI"
         return text
 
-    def _network(self) -> list[str]:
-        if self.placement is None:
-            return []
-        now, before = self.placement.burden, self.placement.before
-        moved = sum(part != rank for part, rank in enumerate(self.placement.ranks))
-        lines = [f"network   loads, if switches multicast: {_burden_text(now)}"]
-        if moved:
-            lines.append(f"          {counted(moved, 'part')} moved; as numbered: {_burden_text(before)}")
-        return lines
-
-    def _network_numbers(self) -> dict[str, Any] | None:
-        if self.placement is None:
-            return None
-        now, before = self.placement.burden, self.placement.before
-        return {
-            "total": str(now.total),
-            "busiest": str(now.most),
-            "line": list(now.busiest or ()),
-            "total_as_numbered": str(before.total),
-            "busiest_as_numbered": str(before.most),
-            "parts": list(self.placement.ranks),
-        }
+    def _network(self) -> tuple[str, ...]:
+        return () if self.placement is None else self.placement.describe()
 
     def _predicted_times(self) -> list[tuple[str, Any]]:
         chosen = self.decision.chosen
@@ -328,10 +308,3 @@ class RunReport:
         if rank in self.plan.solvers:
             return "solver"
         return "helper" if rank in self.plan.helpers else "spare"
-
-
-def _burden_text(burden: Burden) -> str:
-    if burden.busiest is None:
-        return "nothing between hosts"
-    line = f"{burden.busiest.tail} to {burden.busiest.head}"
-    return f"{float(burden.total):.4f} on all lines, {float(burden.most):.4f} on the busiest ({line})"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from coded_mr.topology.conf import parse, read_file, text_of, tree_of_addresses
 from coded_mr.topology.fat_tree import Link, Node, Piece, links, pieces, route
+from coded_mr.topology.hostlist import expand
 from coded_mr.topology.lines import Burden, Travel, burden, line_loads
 from coded_mr.topology.loads import Cables, count_cables, flows, level_maxima, link_loads, positions
 from coded_mr.topology.placement import Placement, place
 from coded_mr.topology.sites import Sites, locate
+from coded_mr.topology.source import SLURM, read_topology
 from coded_mr.topology.switches import TOP, Line, SwitchTree, one_switch
 
 __all__ = [
+    "SLURM",
     "TOP",
     "Burden",
     "Cables",
@@ -24,6 +27,7 @@ __all__ = [
     "Travel",
     "burden",
     "count_cables",
+    "expand",
     "flows",
     "level_maxima",
     "line_loads",
@@ -36,6 +40,7 @@ __all__ = [
     "place",
     "positions",
     "read_file",
+    "read_topology",
     "route",
     "text_of",
     "tree_of_addresses",

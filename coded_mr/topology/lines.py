@@ -33,6 +33,13 @@ class Burden:
     busiest: Line | None
     most: Fraction
 
+    def __str__(self) -> str:
+        """Return it for people."""
+        if self.busiest is None:
+            return "nothing between hosts"
+        line = f"{self.busiest.tail} to {self.busiest.head}"
+        return f"{float(self.total):.4f} on all lines, {float(self.most):.4f} on the busiest ({line})"
+
 
 def line_loads(plan: Plan, sites: Sites, travel: Travel) -> dict[Line, Fraction]:
     """Return the load of every line, both directions, idle ones too.

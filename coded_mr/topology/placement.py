@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from coded_mr.errors import PlanError
 from coded_mr.plan.model import Plan
 from coded_mr.plan.relabel import relabelled
+from coded_mr.text import counted
 from coded_mr.topology.lines import Burden, burden, line_loads
 from coded_mr.topology.loads import flows
 from coded_mr.topology.sites import Sites
@@ -34,6 +35,23 @@ class Placement:
     ranks: tuple[int, ...]
     burden: Burden
     before: Burden
+
+    def describe(self) -> tuple[str, ...]:
+        """Return a line or two for people."""
+        moved = sum(part != rank for part, rank in enumerate(self.ranks))
+        lines = (f"loads, if switches multicast: {self.burden}",)
+        return (*lines, f"{counted(moved, 'part')} moved; as numbered: {self.before}") if moved else lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready; loads as exact fractions in strings."""
+        return {
+            "total": str(self.burden.total),
+            "busiest": str(self.burden.most),
+            "line": list(self.burden.busiest or ()),
+            "total_as_numbered": str(self.before.total),
+            "busiest_as_numbered": str(self.before.most),
+            "parts": list(self.ranks),
+        }
 
 
 def place(plan: Plan, sites: Sites) -> Placement:
