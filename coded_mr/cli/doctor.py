@@ -12,7 +12,7 @@ from functools import partial
 
 from coded_mr.cli import Parser
 from coded_mr.cli.jobs import COMMANDS_INSTEAD, job_files, with_job
-from coded_mr.cli.options import add_topology
+from coded_mr.cli.options import add_topology, check_topology
 from coded_mr.doctor import Finding, failed, listing
 from coded_mr.doctor.checks import judge
 from coded_mr.doctor.facts import JobLoader, gather_facts
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     if parameters and options.job is None:
         parser.parse_args(parameters)
     options.words = [] if options.job is None else [options.job, *parameters]
+    check_topology(options.topology)
     world = announced(os.environ)
     return _alone(options) if world is None else _join(options, world)
 

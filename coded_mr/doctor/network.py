@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coded_mr.doctor.finding import Finding
-from coded_mr.engine.locating import Address, sites_of
 from coded_mr.errors import UsageError
 from coded_mr.text import counted
-from coded_mr.topology import Sites
+from coded_mr.topology import Address, Sites, sites_of
 
 __all__ = ["where"]
 

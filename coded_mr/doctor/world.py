@@ -12,10 +12,10 @@ from coded_mr.doctor.facts import JobLoader, Mpi, gather_facts
 from coded_mr.doctor.finding import Finding
 from coded_mr.doctor.network import where
 from coded_mr.engine.epochs import MAX_LIVE
-from coded_mr.engine.locating import own_address
 from coded_mr.engine.waiting import barrier, gather
 from coded_mr.errors import LaunchError
 from coded_mr.launch import announced, check_world
+from coded_mr.topology import own_address
 
 __all__ = ["describe_mpi", "examine", "launched"]
 

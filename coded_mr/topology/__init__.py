@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coded_mr.topology.addresses import Address, own_address, sites_of
 from coded_mr.topology.conf import parse, read_file, text_of, tree_of_addresses
 from coded_mr.topology.fat_tree import Link, Node, Piece, links, pieces, route
 from coded_mr.topology.hostlist import expand
@@ -15,6 +16,7 @@ from coded_mr.topology.switches import TOP, Line, SwitchTree, one_switch
 __all__ = [
     "SLURM",
     "TOP",
+    "Address",
     "Burden",
     "Cables",
     "Line",
@@ -35,6 +37,7 @@ __all__ = [
     "links",
     "locate",
     "one_switch",
+    "own_address",
     "parse",
     "pieces",
     "place",
@@ -42,6 +45,7 @@ __all__ = [
     "read_file",
     "read_topology",
     "route",
+    "sites_of",
     "text_of",
     "tree_of_addresses",
 ]
