@@ -44,10 +44,12 @@ class Placement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, JSON-ready; loads as exact fractions in strings."""
+        line = self.burden.busiest
         return {
             "total": str(self.burden.total),
             "busiest": str(self.burden.most),
-            "line": list(self.burden.busiest or ()),
+            "busiest_from": None if line is None else line.tail,
+            "busiest_to": None if line is None else line.head,
             "total_as_numbered": str(self.before.total),
             "busiest_as_numbered": str(self.before.most),
             "parts": list(self.ranks),

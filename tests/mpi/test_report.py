@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +74,8 @@ def fields(value: Any, path: str = "") -> Iterator[str]:
 
 def test_every_field_of_a_report_is_documented_and_no_other(mpi: Mpi, tmp_path: Path) -> None:
     inputs(tmp_path, ["a", "b"])
-    run(mpi, tmp_path, "--json", "run.json")
+    (tmp_path / "network.conf").write_text(f"SwitchName=s1 Nodes={socket.gethostname()}\n")
+    run(mpi, tmp_path, "--json", "run.json", "--topology", "network.conf")
     text = (TOP / "docs" / "run-report.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
     assert len(documented) == len(set(documented))

@@ -42,6 +42,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
+TopologyPlugin=topology/tree
 MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
@@ -55,6 +56,11 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 {nodes}
 PartitionName=all Nodes=n[1-{count}] Default=YES MaxTime=10 State=UP
+"""
+TOPOLOGY = """\
+SwitchName=s1 Nodes=n[1-2]
+SwitchName=s2 Nodes=n3
+SwitchName=core Switches=s[1-2]
 """
 
 
@@ -236,6 +242,7 @@ def _configure(slurm: Slurm) -> None:
         f"NodeName=n{number} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 State=UNKNOWN"
         for number, port in enumerate(ports, 1)
     )
+    (slurm.top / "topology.conf").write_text(TOPOLOGY)
     slurm.conf.write_text(CONF.format(host=host, port=port, top=slurm.top, nodes=nodes, count=NODES))
 
 

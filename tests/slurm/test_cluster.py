@@ -184,3 +184,33 @@ def test_doctor_finds_ranks_that_srun_does_not_connect(slurm, folder, python, la
     assert ended.state == "FAILED"
     assert ended.output.count("announced 4 ranks (SLURM_STEP_NUM_TASKS=4)") == 1
     assert "--mpi=pmi2 (MPICH)" in ended.output
+
+
+@pytest.mark.parametrize("launcher", ["srun"], indirect=True)
+def test_the_topology_is_slurms(slurm, folder, python, launcher, capsys):
+    """All nodes are one host here: ranks are told apart by the nodes that srun names."""
+    words = [str(TOP / "jobs" / "wordcount.py"), "in", "--topology", "slurm", "--transport", "relay"]
+    job = submit(slurm, folder, python, launcher, capsys, *words)
+    ended = slurm.ended(job)
+    assert (ended.state, ended.status) == ("COMPLETED", 0), ended.output
+    assert counted(folder / "out") == WORDS
+    network = json.loads((folder / f"wordcount-{job}.json").read_text())["network"]
+    assert network["total"] != "0"
+    assert {network["busiest_from"], network["busiest_to"]} <= {"n1", "n2", "n3", "s1", "s2", "core"}
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["scontrol", "addresses"])
+@pytest.mark.parametrize("launcher", ["srun"], indirect=True)
+def test_doctor_shows_the_switches_above_every_node(slurm, folder, python, launcher, hidden):
+    script = folder / "doctor.sh"
+    path = "PATH=/nowhere " if hidden else ""
+    script.write_text(
+        "#!/bin/bash\n#SBATCH --nodes=3 --ntasks=3 --ntasks-per-node=1 --time=2 --output=%x-%j.log\n"
+        f"srun --mpi=pmi2 /usr/bin/env {path}{python} -u -m coded_mr doctor --topology slurm\n"
+    )
+    ended = slurm.ended(slurm.submit(script, cwd=folder, env=CROWDED))
+    assert (ended.state, ended.status) == ("COMPLETED", 0), ended.output
+    for rank, way in enumerate(
+        ("n1 below s1 below core", "n2 below s1 below core", "n3 below s2 below core")
+    ):
+        assert f"{way}: rank {rank}" in ended.output
