@@ -113,8 +113,7 @@ def _measure(settings: Sequence[Setting], rounds: int, records: Path, scratch: P
             continue
         print(f"{setting.name}: {setting.title}, {len(runs)} runs", flush=True)
         made = inputs.make(setting.job, setting.size, scratch)
-        cores = len(os.sched_getaffinity(0))
-        carry_out(Task(setting, runs, made.paths, made.expected, str(scratch), str(records), deadline, cores))
+        carry_out(Task(setting, runs, made.paths, made.expected, str(scratch), str(records), deadline))
     return sum(len(due(setting, rounds, records)) for setting in settings)
 
 

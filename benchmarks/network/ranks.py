@@ -32,7 +32,6 @@ from coded_mr.engine.shuffle import Limits
 from coded_mr.engine.waiting import barrier, broadcast, wait
 from coded_mr.io.output import OutputDirectory
 from coded_mr.jobfile import load_job
-from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.planner import Decision, Request, decide
 
 _COUNTER = Path("/sys/class/net/eth0/statistics/tx_bytes")
@@ -147,30 +146,22 @@ class _Ranks:
 
     def _choice(self, solvers: int) -> tuple[str, Decision]:
         """Return transport and plan that the planner chooses, of all or of those with so many solvers."""
-        best: dict[str, Candidate] = {}
-        for transport, decision in self._decisions.items():
-            fitting = (c for c in decision.considered if solvers in (0, c.solvers))
-            best[transport] = next(fitting)
-        chosen = min(best, key=lambda transport: best[transport].total)
-        return chosen, replace(self._decisions[chosen], chosen=best[chosen])
+        fitting = (c for c in self._planned.considered if solvers in (0, c.solvers))
+        chosen = next(fitting)
+        assert chosen.machine.transport is not None
+        return chosen.machine.transport, replace(self._planned, chosen=chosen)
 
     @cached_property
-    def _decisions(self) -> dict[str, Decision]:
-        """Return what the planner makes of a calibration of each transport on this network.
-
-        Every host shows its ranks all cores of the machine, so the profile is told how many there are.
-        """
-        Q, found = self._task.setting.hosts, {}
+    def _planned(self) -> Decision:
+        """Return what the planner makes of a calibration of each transport on this network."""
+        Q = self._task.setting.hosts
         started = time.monotonic()
-        for transport in TRANSPORTS:
-            session = self._session(_Way(Q, transport))
-            session.machine()
-            assert session.profile is not None
-            profile = replace(session.profile, slots=self._task.cores)
-            found[transport] = decide(Request(Q, self._world.size), profile.machine(Q))
+        sessions = [self._session(_Way(Q, transport)) for transport in TRANSPORTS]
+        machines = [machine for session in sessions for machine in session.machines()]
+        decision = broadcast(self._world, lambda: decide(Request(Q, self._world.size), machines))
         if self._world.rank == 0:
             print(f"  calibrated in {time.monotonic() - started:.1f} s", flush=True)
-        return found
+        return decision
 
     def _warm_up(self) -> None:
         """Connect every pair of ranks."""

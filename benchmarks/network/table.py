@@ -31,8 +31,7 @@ runs, none wrong.
 * `coded` bytes are what the theory counts; `wire` is what the hosts' interfaces sent, whole frames. Word
   count combines within a batch: the more batches a plan has, the more bytes there are to shuffle.
 * With r as large as the number of hosts every host maps the whole input, and nothing travels.
-* The planner was told that all ranks share the cores; it chooses among all plans, or those with a solver on
-  every host.
+* The planner chooses by calibration on this network, among all plans or those with a solver on each host.
 """
 _COLUMNS = (
     "rival", "gain", "total", "map", "shuffle", "theory", "over", "reduce", "encode", "decode", "groups",

@@ -22,7 +22,6 @@ class Task:
     scratch   a directory that all hosts see
     records   the file to which runs are appended
     deadline  time.time() after which no run begins
-    cores     that all hosts share
     """
 
     setting: Setting
@@ -32,7 +31,6 @@ class Task:
     scratch: str
     records: str
     deadline: float
-    cores: int
 
     def save(self, path: Path) -> None:
         """Write what `load` reads."""
