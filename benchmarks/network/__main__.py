@@ -17,7 +17,7 @@ from benchmarks.cluster import ClusterError, lacking
 from benchmarks.network import inputs
 from benchmarks.network.emulation import carry_out
 from benchmarks.network.picture import draw
-from benchmarks.network.records import Run, load
+from benchmarks.network.records import Run, forget, load
 from benchmarks.network.settings import SETTINGS, Rival, Setting, quick
 from benchmarks.network.table import document
 from benchmarks.network.task import Task
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=float("inf"), metavar="S", help="begin no run after so many seconds"
     )
     parser.add_argument("--merge", action="store_true", help="measure nothing: table and picture only")
-    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    parser.add_argument("--fresh", action="store_true", help="measure these settings again")
     parser.add_argument(
         "--quick", action="store_true", help="a smoke test: small inputs, one round, nothing kept without -o"
     )
@@ -88,10 +88,12 @@ def _work(options: argparse.Namespace, scratch: Path) -> int:
     results.mkdir(parents=True, exist_ok=True)
     records = results / "network.jsonl"
     if options.fresh:
-        records.unlink(missing_ok=True)
+        forget(records, [setting.title for setting in settings])
     left = 0 if options.merge else _measure(settings, rounds, records, scratch, time.time() + options.seconds)
     shown = settings if options.quick else SETTINGS
     found = load(records)
+    if not found:
+        raise UsageError(f"nothing is measured in {records}: leave --merge out, or give more --seconds")
     text = document(shown, found, _machine())
     (results / "network.md").write_text(text, encoding="utf-8")
     draw(shown, found, results / "network.svg")

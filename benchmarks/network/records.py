@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Link", "Run", "append", "load"]
+__all__ = ["Link", "Run", "append", "forget", "load"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,14 @@ def append(path: Path, found: Link | Run) -> None:
     kind = next(name for name, cls in _KINDS.items() if isinstance(found, cls))
     with path.open("a") as file:
         file.write(json.dumps({"kind": kind, **asdict(found)}) + "\n")
+
+
+def forget(path: Path, settings: Collection[str]) -> None:
+    """Drop what was measured of settings, by their titles."""
+    kept = [record for record in load(path) if record.setting not in settings]
+    path.unlink(missing_ok=True)
+    for record in kept:
+        append(path, record)
 
 
 def load(path: Path) -> list[Link | Run]:

@@ -11,7 +11,7 @@ from benchmarks.network.__main__ import due
 from benchmarks.network.claims import claims
 from benchmarks.network.inputs import WrongResultError, check, make
 from benchmarks.network.picture import draw
-from benchmarks.network.records import Link, Run, append, load
+from benchmarks.network.records import Link, Run, append, forget, load
 from benchmarks.network.settings import SETTINGS, quick
 from benchmarks.network.summary import summarise
 from benchmarks.network.table import document
@@ -116,6 +116,17 @@ def test_what_is_measured_is_not_due_again(tmp_path: Path) -> None:
     assert [number for number, _ in left] == [2] * len(SETTING.rivals) + [3] * len(SETTING.rivals)
     assert due(SETTING, 1, records) == ()
     assert len(due(replace(SETTING, rate=SETTING.rate + 1), 1, records)) == len(SETTING.rivals)
+
+
+def test_a_setting_can_be_forgotten(tmp_path: Path) -> None:
+    records = tmp_path / "network.jsonl"
+    forget(records, [SETTING.title])
+    assert load(records) == []
+    other = Link("another setting", RATE)
+    for record in [*measured({}, rounds=1), other]:
+        append(records, record)
+    forget(records, [SETTING.title])
+    assert load(records) == [other]
 
 
 @pytest.mark.parametrize("job", ["terasort", "wordcount"])
