@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from coded_mr.cli import Parser
-from coded_mr.jobfile import JobClass, add_parameters, build_job, load_job, source_file
+from coded_mr.errors import UsageError
+from coded_mr.jobfile import JobClass, add_parameters, build_job, load_job, parameters, source_file
 from coded_mr.streaming import StreamingJob
 
 __all__ = ["COMMANDS_INSTEAD", "job_files", "read_options", "with_job"]
@@ -42,6 +43,12 @@ def read_options(
         parser.parse_args(words)
     first, _ = parser_of(False).parse_known_args(words)
     cls = load_job(first.job)
+    taken = [parameter.name for parameter in parameters(cls) if parameter.flag in _FLAGS]
+    if taken and not issubclass(cls, StreamingJob):
+        raise UsageError(
+            f"the parameter {taken[0]} of {cls.__name__} has the name of an option that stands for JOB: "
+            "rename it in the job"
+        )
     add_parameters(parser, cls)
     options = parser.parse_intermixed_args(words)
     # Once: loading runs the user's module.
