@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import selectors
 import shlex
@@ -88,12 +89,13 @@ class Command:
                 env={**os.environ, **settings},
             )
         except ValueError as error:
-            raise UserCodeError(f"{error} ({where})") from error
+            raise UserCodeError(f"{error} ({where})") from None
         except OSError as error:
-            hint = "; does it lack its first line, such as #!/bin/sh?" if error.errno == 8 else ""
+            hint = "; does it lack its first line, such as #!/bin/sh?" if error.errno == errno.ENOEXEC else ""
+            # Without a cause: its traceback would show our code, not the user's.
             raise UserCodeError(
                 f"the {self.role} `{self.text}` {where} cannot be started: {error.strerror}{hint}"
-            ) from error
+            ) from None
 
     def _failure(self, status: int, where: str) -> str:
         how = f"ended with status {status}" if status > 0 else f"was killed by {signal.Signals(-status).name}"

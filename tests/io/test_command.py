@@ -138,5 +138,6 @@ def test_a_script_may_lie_in_the_current_directory_and_needs_its_first_line(
     assert Command("./mapper.sh", "mapper").scripts() == [Path("./mapper.sh")]
     assert Command("cat", "mapper").scripts() == []
     script.write_text("cat\n")
-    with pytest.raises(UserCodeError, match=r"does it lack its first line, such as #!/bin/sh\?"):
+    with pytest.raises(UserCodeError, match=r"does it lack its first line, such as #!/bin/sh\?") as caught:
         given("mapper.sh", b"line\n")
+    assert caught.value.__cause__ is None
