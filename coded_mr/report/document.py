@@ -161,6 +161,9 @@ class Run(msgspec.Struct, frozen=True):
     hosts: dict[str, list[Count]]
     ranks: Annotated[list[Rank], msgspec.Meta(min_length=1)]
     transport: str = "groups"
+    parameters: dict[str, str | float | bool | None] = {}
+    inputs: list[str] = []
+    seeds: dict[str, str] = {}
 
     @property
     def excess(self) -> float | None:

@@ -80,6 +80,7 @@ def differences(runs: Sequence[Run]) -> list[str]:
 def _differences(runs: Sequence[Run]) -> Iterator[str]:
     facts: tuple[tuple[str, Callable[[Run], str]], ...] = (
         ("jobs", lambda run: run.job),
+        ("parameters", lambda run: ", ".join(f"{each} = {value}" for each, value in run.parameters.items())),
         ("inputs", lambda run: f"{run.counts.bytes_in:,} bytes"),
         ("numbers of partitions", lambda run: str(run.plan.partitions)),
         ("numbers of ranks", lambda run: str(len(run.ranks))),

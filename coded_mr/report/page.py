@@ -33,7 +33,7 @@ _SECTIONS = (
     ("balance", "Balance"),
     ("counts", "Counts"),
     ("ranks", "Ranks"),
-    ("software", "Software and hosts"),
+    ("software", "Job, software and hosts"),
 )
 
 

@@ -101,7 +101,12 @@ def _rank_row(rank: Rank) -> tuple[str, ...]:
 
 
 def software(run: Run) -> Iterator[Markup]:
-    """Yield the versions and hosts."""
+    """Yield what the job was given, the versions and hosts."""
+    given = [*run.parameters.items(), *(("input", path) for path in run.inputs)]
+    given += [(f"seed: {what}", seed) for what, seed in run.seeds.items()]
+    if given:
+        columns = [Column("what", text=True), Column("value", text=True)]
+        yield table("The job's parameters, inputs and seeds", columns, [(w, name(str(v))) for w, v in given])
     rows = [(what, version) for what, version in run.versions.items()]
     yield table("Versions on rank 0", [Column("what", text=True), Column("version", text=True)], rows)
     hosts = [(name(host), f"{len(own):,}", _ranges(own)) for host, own in run.hosts.items()]

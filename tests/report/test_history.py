@@ -36,9 +36,10 @@ def test_equal_circumstances_need_no_note(tmp_path):
 
 def test_other_jobs_hosts_and_versions_are_noted(tmp_path):
     one, other = runs(tmp_path, {}, {"job": "other.py", "host": "far"})
-    other = msgspec.structs.replace(other, versions={**other.versions, "numpy": "0.1"})
+    other = msgspec.structs.replace(other, versions={**other.versions, "numpy": "0.1"}, parameters={"n": 4})
     assert [note.partition(":")[0] for note in differences([one, other])] == [
         "different jobs",
+        "different parameters",
         "different hosts",
         "different versions of numpy",
     ]

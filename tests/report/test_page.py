@@ -100,7 +100,7 @@ def test_headings_tables_and_links_can_be_followed_by_ear_and_keyboard(tmp_path)
     assert {found["aria-labelledby"] for found in page.all("section")} <= names
     assert len(page.all("h1")) == 1
     assert len(page.all("h2")) == len(page.all("section")) == 8
-    assert len(page.all("table")) == len(page.all("caption")) == 7
+    assert len(page.all("table")) == len(page.all("caption")) == 8
     assert {found.get("scope") for found in page.all("th")} == {"row", "col"}
     scrolling = [found for found in page.all("div") if found.get("class") in ("wide", "lanes")]
     assert all(found["tabindex"] == "0" and found["aria-label"] for found in scrolling)
@@ -150,6 +150,7 @@ def test_numbers_of_the_report_are_on_the_page(tmp_path):
     assert f"{report.load:.4f}" in page.words
     assert f"{float(report.bound):.4f}" in page.words
     assert seconds_text(report.total_seconds) in page.words
+    assert {"shortest", "texts", "seed: python_hash"} <= set(page.words)
     assert "0–2" in page.words
     assert "3–5" in page.words
 
