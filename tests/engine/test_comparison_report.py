@@ -39,7 +39,7 @@ def test_the_table_has_all_numbers_and_marks_the_fastest():
     marked = [line.split() for line in text.splitlines() if line.startswith("*")]
     assert [words[:4] for words in marked] == [["*", "solver-helper", "1", "3+2"]] * 2
     assert marked[0][4:] == ["1.000", "2.000", "0.500", "3.500", "1.000", "0.500", "0.500", "2.000"]
-    assert marked[1][4:] == ["400", "800", "12", "3", "0.3333", "0.4000", "0.3333", "1.000"]
+    assert marked[1][4:] == ["400", "800", "groups", "12", "3", "0.3333", "0.4000", "0.3333", "1.000"]
     assert "1.000..3.000 0.500..1.500 0.500..1.500 2.000..6.000" in text
     assert "fastest    solver-helper r=1 (3+2): 2.000 s" in text
     assert "predicted 3.500 s, measured 2.500 s: 25.0% slower than the fastest" in text

@@ -160,7 +160,9 @@ def test_costs_are_measured_when_none_are_given(mpi_tmp_path: Path) -> None:
         assert 0 < report.profile.sample_bytes <= 8 * 5000
         assert report.profile.input_bytes == 5000
         assert report.decision.machine.costs.map > 0
+        assert set(report.profile.networks) == {"groups", "unicast"}, "all that works on one host"
         assert set(report.profile.networks["groups"].multicast) <= {1, 2}
+        assert report.transport in report.profile.networks
         assert 1 <= report.profile.map_slots <= MPI.COMM_WORLD.size
         assert report.profile.part_seconds > 0
         names = {path.name for path in mpi_tmp_path.iterdir()}
