@@ -12,6 +12,7 @@ from typing import cast
 from mpi4py import MPI
 
 from coded_mr.engine.conservation import PartitionCount, RankCount
+from coded_mr.engine.interfaces import InterfaceCounter
 from coded_mr.engine.mapping import Mapping
 from coded_mr.engine.multicast import Carrier
 from coded_mr.engine.multicast.link import SharedLink
@@ -92,6 +93,8 @@ class Execution:
         if not self._overlap:
             mapping.finish()
             self._agree(comm, mapping.digests, progress)
+        counter = InterfaceCounter(comm)
+        counter.start()
         with self.timeline.stage("shuffle"):
             shuffle = Shuffle(
                 comm,
@@ -111,6 +114,7 @@ class Execution:
             self._agree(comm, mapping.digests, progress)
         with self.timeline.stage("wait for packets"):
             progress.barrier()
+        self.count.traffic.interface = counter.bytes()
         self.count.peak_bytes = store.peak_bytes
         with self.timeline.stage("reduce"):
             progress.watch(self._reduce_status)

@@ -68,6 +68,13 @@ class RunReport:
         return sum(count.traffic.sent_wire for count in self.ranks)
 
     @property
+    def interface_bytes(self) -> int | None:
+        """Return what the hosts' network interfaces sent during the shuffle; None without such counters."""
+        counts = [c.traffic.interface for c in self.ranks if c.rank < self.plan.ranks]
+        known = [count for count in counts if count is not None]
+        return sum(known) if known and len(known) == len(counts) else None
+
+    @property
     def intermediate_bytes(self) -> int:
         """Return QNT in bytes."""
         return intermediate_bytes(self.ranks)
@@ -144,6 +151,7 @@ class RunReport:
                 "header_bytes": self.header_bytes,
                 "padding_bytes": self.padding_bytes,
                 "wire_bytes": self.delivered_bytes,
+                "interface_bytes": self.interface_bytes,
                 "intermediate_bytes": self.intermediate_bytes,
             },
             "counts": self._counts(),
@@ -223,7 +231,9 @@ class RunReport:
         return lines
 
     def _wire(self) -> str:
-        text = f"{bytes_text(self.delivered_bytes)} by transport `{self.transport}`"
+        text = f"{bytes_text(self.delivered_bytes)} by transport `{self.transport}`, as counted by the ranks"
+        if self.interface_bytes is not None:
+            text += f"; {bytes_text(self.interface_bytes)} by the interfaces of the hosts"
         repairs = sum(count.traffic.repairs for count in self.ranks)
         rest = sum(count.traffic.rest for count in self.ranks)
         if repairs or rest:

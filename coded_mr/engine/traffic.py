@@ -16,6 +16,8 @@ class Traffic:
     payload beyond it is padding.
     `sent_wire` is what left this host for that, every copy and every repair counted. Of its `datagrams`,
     `repairs` combined what was lost; `rest` pieces of a datagram's size went over MPI after all.
+    `interface` is what the network interface of this host sent meanwhile, told by one rank of each host; None
+    where it has no counter.
     `due` and `received` count payload and header once for each receiver: what was sent to, and arrived at.
     """
 
@@ -27,6 +29,7 @@ class Traffic:
     datagrams: int = 0
     repairs: int = 0
     rest: int = 0
+    interface: int | None = None
     due: int = 0
     received: int = 0
     received_packets: int = 0

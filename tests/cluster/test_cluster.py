@@ -242,4 +242,5 @@ def test_jobs_across_the_hosts_give_the_output_of_everywhere_else(
     found.check(tmp_path / "out")
     ran = json.loads(report.read_text())
     assert {rank["host"] for rank in ran["ranks"]} == set(cluster.hosts)
-    assert grown(cluster, before)["bus", "bus"] > ran["measured"]["coded_bytes"] > 0
+    carried, measured = grown(cluster, before)["bus", "bus"], ran["measured"]
+    assert carried > measured["interface_bytes"] > measured["wire_bytes"] > measured["coded_bytes"] > 0

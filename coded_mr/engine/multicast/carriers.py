@@ -22,7 +22,7 @@ from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
-from coded_mr.engine.waiting import Backoff, broadcast
+from coded_mr.engine.waiting import CHUNK, Backoff, broadcast
 from coded_mr.errors import UsageError
 from coded_mr.plan.model import Packet
 from coded_mr.topology import Sites
@@ -33,6 +33,10 @@ _LOG = logging.getLogger("coded_mr")
 
 TRANSPORTS = ("groups", "unicast", "ip", "relay")
 AUTO = "auto"
+
+# Bytes of a broadcast between hosts: a member passes them on while the next ones come. Within a host
+# nothing is passed on, and larger ones cost less.
+_SEGMENT = 128 << 10
 
 # The trial of a multicast group: rounds, and seconds to wait for all in each.
 _TRIALS, _TRIAL_SECONDS = 10, 0.1
@@ -45,10 +49,19 @@ class Carrier:
     """
 
     def __init__(
-        self, name: str = "groups", channel: Channel | None = None, sites: Sites | None = None
+        self,
+        name: str = "groups",
+        channel: Channel | None = None,
+        *,
+        segment: int = CHUNK,
+        sites: Sites | None = None,
     ) -> None:
-        """Use `open_carrier`, which tries the channel of `ip` and finds the sites for `relay`."""
+        """Use `open_carrier`, which tries the channel of `ip` and finds the sites for `relay`.
+
+        `segment` bounds a broadcast, in bytes.
+        """
         self.name = name
+        self._segment = segment
         self.channel = channel
         self._sites = sites
 
@@ -69,7 +82,7 @@ class Carrier:
     ) -> Transport:
         """Return the transport for an epoch of a shuffle; collective over its ranks."""
         if self.name == "groups":
-            return GroupTransport(world, groups, chunk=chunk, link=link)
+            return GroupTransport(world, groups, chunk=min(chunk, self._segment), link=link)
         if self._sites is not None:
             return RelayTransport(world, self._sites, chunk=chunk, link=link)
         if self.channel is None:
@@ -102,14 +115,13 @@ def open_carrier(
     """
     if name not in TRANSPORTS:
         raise UsageError(f"there is no transport {name!r}; there are {', '.join(TRANSPORTS)}")
-    if name == "relay":
-        return Carrier(name, sites=sites or find_sites(world, None))
-    if name != "ip":
-        return Carrier(name)
-    carrier, troubles = _open_ip(world, interface, drop)
-    if carrier is None:
+    if name == "ip":
+        channel, troubles = _open_channel(world, interface, drop)
+        if channel is not None:
+            return Carrier(name, channel)
         _warn(world, troubles)
-    return carrier or Carrier("groups")
+        name = "groups"
+    return _without_channel(world, name, sites)
 
 
 def open_carriers(
@@ -122,26 +134,30 @@ def open_carriers(
 ) -> tuple[Carrier, ...]:
     """Return the transports among which a measurement may choose, or the one of that name; collective.
 
-    For "auto" these are `groups` and `unicast`, between hosts also `relay`, and `ip` where it works.
-    The rest is as in `open_carrier`.
+    For "auto" these are `groups` and `unicast`, between hosts also `relay`, and `ip` where it works, of which
+    nothing is said. The rest is as in `open_carrier`.
     """
     if name != AUTO:
         return (open_carrier(world, name, interface=interface, sites=sites, drop=drop),)
-    carriers = [Carrier("groups"), Carrier("unicast")]
-    if _most_ranks_on_a_host(world) < world.size:
-        carriers.append(open_carrier(world, "relay", sites=sites))
-        multicast, troubles = _open_ip(world, interface, drop)
-        if multicast is not None:
-            carriers.append(multicast)
-        elif world.rank == 0:
-            _LOG.info("IP multicast does not work here: %s", next(filter(None, troubles)))
-    return tuple(carriers)
+    if _most_ranks_on_a_host(world) == world.size:
+        # Nothing is gained by passing packets on, or by datagrams.
+        return tuple(_without_channel(world, each, sites) for each in ("groups", "unicast"))
+    carriers = [_without_channel(world, each, sites) for each in TRANSPORTS if each != "ip"]
+    channel, _ = _open_channel(world, interface, drop)
+    return (*carriers, *([] if channel is None else [Carrier("ip", channel)]))
 
 
-def _open_ip(
+def _without_channel(world: MPI.Intracomm, name: str, sites: Sites | None) -> Carrier:
+    if name == "relay":
+        return Carrier(name, sites=sites or find_sites(world, None))
+    one_host = _most_ranks_on_a_host(world) == world.size
+    return Carrier(name, segment=CHUNK if one_host else _SEGMENT)
+
+
+def _open_channel(
     world: MPI.Intracomm, interface: str | None, drop: Callable[[], bool]
-) -> tuple[Carrier | None, Sequence[str]]:
-    """Return a carrier of `ip` that was tried, or else what each rank's trouble is; collective."""
+) -> tuple[Channel | None, list[str]]:
+    """Return a channel that all ranks hear each other on; without one, each rank's trouble, if it has any."""
     key = broadcast(world, _new_key)
     most = _most_ranks_on_a_host(world)
     if interface is None:
@@ -156,11 +172,10 @@ def _open_ip(
         channel.piece = world.allreduce(channel.piece, MPI.MIN)
         lost = _unheard(world, channel)
         troubles = world.allgather(f"heard nothing of ranks {lost}" if lost else "")
-    if channel is not None and not any(troubles):
-        return Carrier("ip", channel), troubles
-    if channel is not None:
+    if channel is not None and any(troubles):
         channel.close()
-    return None, troubles
+        channel = None
+    return channel, troubles
 
 
 def _warn(world: MPI.Intracomm, troubles: Sequence[str]) -> None:

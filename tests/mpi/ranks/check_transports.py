@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from mpi4py import MPI
 
-from coded_mr.engine.multicast import TRANSPORTS, Carrier, open_carrier
+from coded_mr.engine.multicast import TRANSPORTS, Carrier, open_carrier, open_carriers
 from coded_mr.engine.multicast.channel import Channel
 from coded_mr.engine.multicast.datagrams import head, mask_of
 from coded_mr.engine.packet import Value
@@ -96,7 +96,8 @@ def shuffled(carrier: Carrier, plan: Plan, held: Held, limits: Limits | None = N
     assert store.bytes == 0
     total = Traffic()
     for each in world.allgather(traffic):
-        total = replace(total, **{name: getattr(total, name) + count for name, count in vars(each).items()})
+        counts = {name: count for name, count in vars(each).items() if count is not None}
+        total = replace(total, **{name: getattr(total, name) + count for name, count in counts.items()})
     assert total.due == total.received
     world.Free()
     return total
@@ -256,6 +257,16 @@ def test_an_interface_that_is_not_there_means_groups(caplog: pytest.LogCaptureFi
     assert ("joining failed" in caplog.text) == (world.rank == 0)
 
 
+def test_what_may_be_chosen_from_is_the_same_everywhere() -> None:
+    world = MPI.COMM_WORLD
+    found = open_carriers(world, "auto")
+    names = tuple(carrier.name for carrier in found)
+    assert names == ("groups", "unicast"), "on one host nothing else gains anything"
+    assert world.allgather(names) == [names] * world.size
+    (only,) = open_carriers(world, "relay")
+    assert only.name == "relay"
+
+
 def test_an_unknown_transport_is_refused() -> None:
     with pytest.raises(UsageError, match="groups, unicast, ip"):
         open_carrier(MPI.COMM_WORLD, "pigeon")
@@ -295,5 +306,6 @@ def test_a_whole_job_measures_its_transport_and_sorts(
         document = report.to_dict()
         assert document["transport"] == name
         assert f"by transport `{name}`" in report.summary()
+        assert document["measured"]["interface_bytes"] is None  # all ranks share a host
         coded, wire = document["measured"]["coded_bytes"], document["measured"]["wire_bytes"]
         assert wire == 2 * coded if name != "ip" else coded < wire < 1.5 * coded
