@@ -35,6 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status: 1 when a job would fail."""
     parser = Parser(
         prog="coded-mr doctor",
+        allow_abbrev=False,
         description="Check MPI, hosts, networks, disks and limits, and say how to mend what is wrong. Alone "
         "it starts some ranks itself; under mpirun or srun it examines the ranks it is given. "
         f"{COMMANDS_INSTEAD}",

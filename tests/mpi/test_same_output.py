@@ -28,7 +28,9 @@ def test_in_one_process_without_mpi(job: Sample, tmp_path: Path) -> None:
     assert tuple(rehearse(built, [str(tmp_path / "in")], partitions=PARTITIONS)) == job.parts
 
 
-@pytest.mark.parametrize("ranks", [1, RANKS])
+@pytest.mark.parametrize(
+    ("job", "ranks"), [("streaming", 1), *((name, RANKS) for name in SAMPLES)], indirect=["job"]
+)
 def test_on_ranks_that_coded_mr_starts(mpi: Mpi, job: Sample, tmp_path: Path, ranks: int) -> None:
     words = job.words(tmp_path / "in", tmp_path / "out")
     if ranks < RANKS:

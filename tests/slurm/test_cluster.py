@@ -95,7 +95,7 @@ def test_word_count_completes_with_its_output_and_report(slurm, tmp_path, python
 
 @pytest.mark.parametrize(
     ("launcher", "name"),
-    [("mpirun", "terasort"), ("srun", "streaming"), ("srun-pmix", "streaming")],
+    [("mpirun", "terasort"), ("srun-pmix", "streaming")],
     indirect=["launcher"],
 )
 def test_the_output_is_that_of_everywhere_else(slurm, tmp_path, python, launcher, capsys, name):
