@@ -8,6 +8,7 @@ into segments that follow each other, so that its last receiver has it soon afte
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 import numpy as np
@@ -24,7 +25,9 @@ from coded_mr.topology.sites import Sites
 __all__ = ["RelayTransport"]
 
 # A receiver holds up the next one by a segment: small beside a packet, large beside what a message costs.
-_SEGMENT = 64 << 10
+_SEGMENT = 32 << 10
+# Segments handed to MPI at once.
+_AHEAD = 4
 
 
 class RelayTransport:
@@ -51,8 +54,12 @@ class RelayTransport:
         if self._link is not None:
             yield self._link.carries(wire)
         first, tag = self._order(number, packet)[1], number % self._tags
-        parts = (np.frombuffer(header, dtype=np.uint8), *self._parts(payload))
-        yield [self._world.Isend(part, first, tag) for part in parts]
+        yield [self._world.Isend(np.frombuffer(header, dtype=np.uint8), first, tag)]
+        leaving = _Leaving()
+        for part in self._parts(payload):
+            yield leaving.room()
+            leaving.add(self._world.Isend(part, first, tag))
+        yield leaving.all()
         return Sent(wire)
 
     def receive(
@@ -64,16 +71,18 @@ class RelayTransport:
         source, following = order[place - 1], order[place + 1 : place + 2]
         header = np.empty(header_size, dtype=np.uint8)
         yield [self._world.Irecv(header, source, tag)]
-        passed = [self._world.Isend(header, rank, tag) for rank in following]
+        yield [self._world.Isend(header, rank, tag) for rank in following]
         size = payload_size(header)
         yield Reserve(size)
         payload = np.empty(size, dtype=np.uint8)
         parts = self._parts(payload)
         arriving = [self._world.Irecv(part, source, tag) for part in parts]
+        leaving = _Leaving()
         for part, request in zip(parts, arriving, strict=True):
-            yield [request]
-            passed += [self._world.Isend(part, rank, tag) for rank in following]
-        yield passed
+            yield [request, *leaving.room()]
+            for rank in following:
+                leaving.add(self._world.Isend(part, rank, tag))
+        yield leaving.all()
         return header, payload
 
     def poll(self) -> bool:
@@ -89,3 +98,27 @@ class RelayTransport:
 
     def _parts(self, payload: Array) -> list[Array]:
         return [payload[start : start + self._segment] for start in range(0, payload.size, self._segment)]
+
+
+class _Leaving:
+    """The segments of one packet that are on their way to the next rank, a few at a time.
+
+    An MPI may send the beginnings of all messages that it is given before the end of the first: what is
+    handed to it at once arrives at once, and could only then be passed on.
+    """
+
+    def __init__(self) -> None:
+        self._requests: deque[MPI.Request] = deque()
+
+    def room(self) -> list[MPI.Request]:
+        """Return what has to leave before another segment may be added."""
+        full = len(self._requests) >= _AHEAD
+        return [self._requests.popleft()] if full else []
+
+    def add(self, request: MPI.Request) -> None:
+        """Add a segment that is being sent."""
+        self._requests.append(request)
+
+    def all(self) -> list[MPI.Request]:
+        """Return all that still leave."""
+        return list(self._requests)
