@@ -11,6 +11,7 @@
     ├── PacketError              a coded packet arrived damaged
     ├── ConservationError        records or bytes were lost or doubled between stages
     ├── StorageError             a disk is full or fails while the job runs
+    ├── LostRankError            a rank died, and the others cannot go on without it
     └── LaunchError              MPI cannot be started, or started wrongly
 
 A message says what happened, where (rank, host, file, record) and what to do about it.
@@ -90,6 +91,10 @@ class ConservationError(CodedMRError):
 
 class StorageError(CodedMRError):
     """Say which path could not be written, the bytes needed, and the remedy."""
+
+
+class LostRankError(CodedMRError):
+    """Say which rank died, and what it would have taken to go on without it."""
 
 
 class LaunchError(CodedMRError):

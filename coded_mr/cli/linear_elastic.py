@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, load_array, run, save_array
+from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array
 from coded_mr.cli.options import write_json
 from coded_mr.linear.traces import Trace, random_trace, read_trace, watch
 
@@ -63,6 +64,11 @@ def _parser() -> Parser:
         "--away", type=float, metavar="P", help="each machine is away with this chance at each step"
     )
     parser.add_argument(
+        "--signals",
+        action="store_true",
+        help="a machine leaves after its step when its rank gets SIGUSR1, and is back after SIGUSR2",
+    )
+    parser.add_argument(
         "--on-infeasible",
         choices=("raise", "skip"),
         default="raise",
@@ -89,6 +95,7 @@ def _settings(options: argparse.Namespace, machines: int) -> Settings:
         margin=options.margin,
         policy=options.policy,
         trace=_trace(options, machines),
+        signals=options.signals,
         on_infeasible=options.on_infeasible,
         seed=options.seed,
     )
@@ -96,30 +103,34 @@ def _settings(options: argparse.Namespace, machines: int) -> Settings:
 
 def _multiply(world: MPI.Intracomm, options: argparse.Namespace) -> None:
     """Load, multiply, write; rank 0 says what came of it."""
-    from coded_mr.linear.elastic_run import with_elastic_matrix
+    from coded_mr.linear.elastic_run import ElasticMatrix
+    from coded_mr.linear.served import lead
 
     X = None if world.rank else load_array(options.matrix)
-    W = None if world.rank else load_array(options.operand)
+    matrix = ElasticMatrix(world, X, _settings(options, world.size - 1))
+    lead(matrix, lambda: _steps(matrix, options), float(options.patience))
+    matrix.end()
 
-    def steps(matrix: ElasticMatrix) -> tuple[list[Step], dict[str, Any]]:
-        assert W is not None
-        found = [matrix.next_step(w) for w in (W.T if W.ndim == 2 else [W])]
-        return found, _document(matrix, found, options)
 
-    result = with_elastic_matrix(world, X, _settings(options, world.size - 1), steps)
-    if result is None:
-        return
-    found, document = result
-    y = found[0].y
-    if W is not None and W.ndim == 2:
-        import numpy as np
-
-        y = np.stack([step.y for step in found], axis=1)
+def _steps(matrix: ElasticMatrix, options: argparse.Namespace) -> None:
+    """Be rank 0."""
+    if options.signals and not options.quiet:
+        print(_processes(matrix), file=sys.stderr, flush=True)
+    W = load_array(options.operand)
+    found = [matrix.next_step(w) for w in (W.T if W.ndim == 2 else [W])]
+    y = columns([step.y for step in found]) if W.ndim == 2 else found[0].y
     save_array(options.output, y)
+    document = _document(matrix, found, options)
     if options.json is not None:
         write_json(options.json, document)
     if not options.quiet and options.json != "-":
         print(_summary(options, y, document))
+
+
+def _processes(matrix: ElasticMatrix) -> str:
+    """Return whom to signal."""
+    machines = "; ".join(f"machine {machine}: {matrix.process(machine)}" for machine in matrix.machines)
+    return f"{machines}; SIGUSR1: leaves after its step, SIGUSR2: is back"
 
 
 def _document(matrix: ElasticMatrix, found: Sequence[Step], options: argparse.Namespace) -> dict[str, Any]:
@@ -131,6 +142,7 @@ def _document(matrix: ElasticMatrix, found: Sequence[Step], options: argparse.Na
         "policy": options.policy,
         "machines": len(matrix.machines),
         "skipped": matrix.skipped,
+        "dead": sorted(matrix.lost),
         "seconds": mean(step.seconds for step in found),
         "bound": max(step.bound for step in found),
         "speeds": {str(machine): float(speed) for machine, speed in matrix.speeds.items()},

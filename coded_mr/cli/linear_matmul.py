@@ -1,20 +1,19 @@
 """`coded-mr linear matmul`: Y = A X over GF(2^8) or GF(2^16), waiting for the first q servers only.
 
-What --json writes is described in `coded_mr.linear.report`.
+What --json writes is described in `coded_mr.linear.report`; with --share, in `coded_mr.linear.sharing`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_values import delay, fraction, whole
-from coded_mr.cli.linear_world import load_array, run, save_array
+from coded_mr.cli.linear_values import delay, fraction, one_or_two, whole
+from coded_mr.cli.linear_world import add_patience, load_array, run, save_array
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
 from coded_mr.launch import announced
@@ -22,6 +21,9 @@ from coded_mr.theory.straggling import Setting
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+    from coded_mr.linear.exact_product import FieldMatrix, FieldProduct
+    from coded_mr.linear.sharing import SharedMatrix, SharedProduct
 
 __all__ = ["main"]
 
@@ -44,8 +46,8 @@ def _parser() -> Parser:
     parser = Parser(
         prog="coded-mr linear matmul",
         description="Multiply a matrix by vectors over a finite field, exactly. The matrix is stored coded; "
-        "the first servers that finish are enough. Slow and stopped servers hold nothing up, except rank 0; "
-        "a server that dies ends the job.",
+        "the first servers that finish are enough. Slow, stopped and (on Open MPI 5) killed servers hold "
+        "nothing up, except rank 0.",
     )
     parser.add_argument("matrix", metavar="A.npy", help="matrix of whole numbers 0..2^T - 1")
     parser.add_argument("vectors", metavar="X.npy", help="vector, or matrix with one vector a column")
@@ -61,9 +63,16 @@ def _parser() -> Parser:
     parser.add_argument(
         "-q",
         "--finishers",
-        type=whole(1),
+        type=one_or_two,
         metavar="Q",
-        help="servers to wait for: more send less (default: the fewest, 1/MU)",
+        help="servers to wait for: more send less (default: the fewest, 1/MU). Two numbers, such as 2,4: by "
+        "memory sharing, a --share of the rows for the first",
+    )
+    parser.add_argument(
+        "--share",
+        type=fraction,
+        metavar="THETA",
+        help="with -q FEW,MANY: fraction of the rows that waits for FEW (`tradeoff --latency` finds it)",
     )
     parser.add_argument(
         "--bits", type=int, choices=(8, 16), help="T of the field GF(2^T) (default: as wide as A's numbers)"
@@ -76,12 +85,7 @@ def _parser() -> Parser:
         metavar="RANK:SECONDS",
         help="let a server begin late, to try stragglers out; may be repeated",
     )
-    parser.add_argument(
-        "--patience",
-        type=fraction,
-        metavar="S",
-        help="seconds to wait at the end for servers that do not answer (default: 10)",
-    )
+    add_patience(parser)
     parser.add_argument("--json", metavar="FILE", help="write a report to FILE, or to standard output: -")
     parser.add_argument("--quiet", action="store_true", help="print nothing unless something is wrong")
     return parser
@@ -92,7 +96,13 @@ def _check(options: argparse.Namespace, servers: int) -> None:
     if servers < 2:
         raise UsageError(f"{servers} server: coding needs 2 servers or more")
     setting = Setting(servers, options.mu, 1)
-    setting.point(setting.fewest if options.finishers is None else options.finishers)
+    finishers = options.finishers or (setting.fewest,)
+    for q in finishers:
+        setting.point(q)
+    if (len(finishers) == 2) != (options.share is not None):
+        raise UsageError(
+            "--share says which part of the rows waits for the first of two -q: give both, or neither"
+        )
     for rank, _ in options.slow:
         if rank >= servers:
             raise UsageError(f"--slow {rank}: there is no such rank, {servers} servers are 0..{servers - 1}")
@@ -100,22 +110,39 @@ def _check(options: argparse.Namespace, servers: int) -> None:
 
 def _work(world: MPI.Intracomm, options: argparse.Namespace) -> None:
     """Be one server."""
-    from coded_mr.linear.exact_product import PATIENCE, FieldMatrix, end_without
-
     _check(options, world.size)
     A = X = None
     if world.rank == 0:
         A, X = load_array(options.matrix), load_array(options.vectors)
-    matrix = FieldMatrix(A, storage=options.mu, finishers=options.finishers, bits=options.bits, comm=world)
+    matrix = _stored(world, options, A)
     product = matrix.multiply(X, slow=dict(options.slow).get(world.rank, 0.0))
-    if product is not None and product.report is not None:
-        save_array(options.output, product.Y)
-        if options.json is not None:
-            write_json(options.json, product.report.to_dict())
-        if not options.quiet and options.json != "-":
-            print(f"result    {options.output}: {' x '.join(map(str, product.Y.shape))}")
-            print(product.report.summary())
-    absent = matrix.close(PATIENCE if options.patience is None else float(options.patience))
-    if absent and world.rank == 0:
-        print(f"coded-mr: ranks {list(absent)} do not answer; they are ended", file=sys.stderr)
-    end_without(absent)
+    if product is not None and world.rank == 0:
+        _show(options, product)
+    matrix.close(float(options.patience))
+    matrix.end()
+
+
+def _stored(world: MPI.Intracomm, options: argparse.Namespace, A: object) -> FieldMatrix | SharedMatrix:
+    """Store the matrix as the options say."""
+    from coded_mr.linear.exact_product import FieldMatrix
+    from coded_mr.linear.sharing import SharedMatrix
+
+    if options.share is None:
+        q = None if options.finishers is None else options.finishers[0]
+        return FieldMatrix(A, storage=options.mu, finishers=q, bits=options.bits, comm=world)
+    fast, slow = options.finishers
+    return SharedMatrix(
+        A, storage=options.mu, fast=fast, slow=slow, theta=options.share, bits=options.bits, comm=world
+    )
+
+
+def _show(options: argparse.Namespace, product: FieldProduct | SharedProduct) -> None:
+    """Write the product, and say what came of it."""
+    save_array(options.output, product.Y)
+    report = product.report
+    assert report is not None
+    if options.json is not None:
+        write_json(options.json, report.to_dict())
+    if not options.quiet and options.json != "-":
+        print(f"result    {options.output}: {' x '.join(map(str, product.Y.shape))}")
+        print(report.summary())

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, load_array, run, save_array
+from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
 from coded_mr.linear.allocation_rules import parse_rule
@@ -93,27 +93,23 @@ def _multiply(
     world: MPI.Intracomm, options: argparse.Namespace, groups: tuple[Group, ...], **choices: Any
 ) -> None:
     """Load, multiply, write; rank 0 says what came of it."""
-    from coded_mr.linear.real_product import with_coded_matrix
+    from coded_mr.linear.real_product import CodedMatrix
+    from coded_mr.linear.served import lead
 
     A = None if world.rank else load_array(options.matrix)
-    X = None if world.rank else load_array(options.operand)
+    matrix = CodedMatrix(world, A, **choices)
+    lead(matrix, lambda: _products(matrix, options, groups), float(options.patience))
+    matrix.end()
 
-    def products(matrix: CodedMatrix) -> tuple[list[Product], dict[str, Any]]:
-        assert X is not None
-        each = options.each and X.ndim == 2
-        found = [matrix.product(x) for x in (X.T if each else [X])]
-        return found, _document(matrix, found, options, groups)
 
-    result = with_coded_matrix(world, A, products, **choices)
-    if result is None:
-        return
-    found, document = result
-    y = found[0].y
-    if options.each and X is not None and X.ndim == 2:
-        import numpy as np
-
-        y = np.stack([product.y for product in found], axis=1)
+def _products(matrix: CodedMatrix, options: argparse.Namespace, groups: tuple[Group, ...]) -> None:
+    """Be rank 0."""
+    X = load_array(options.operand)
+    each = options.each and X.ndim == 2
+    found = [matrix.product(x) for x in (X.T if each else [X])]
+    y = columns([product.y for product in found]) if each else found[0].y
     save_array(options.output, y)
+    document = _document(matrix, found, options, groups)
     if options.json is not None:
         write_json(options.json, document)
     if not options.quiet and options.json != "-":
@@ -132,6 +128,7 @@ def _document(
         "n": allocation.n,
         "k": allocation.k,
         "loads": list(allocation.loads),
+        "dead": sorted(matrix.lost),
         "seconds": mean(product.seconds for product in found),
         "formula_seconds": formula,
         "bound": max(product.collected.bound for product in found),

@@ -33,6 +33,8 @@ from coded_mr.theory.straggling import (
 
 __all__ = ["main"]
 
+_PRODUCTS = ("coded-mr-product/1", "coded-mr-shared-product/1")
+
 
 @dataclass(frozen=True)
 class _Curve:
@@ -124,15 +126,20 @@ def _two_fractions(text: str) -> tuple[Fraction, Fraction]:
 
 
 def _measured(path: str) -> Dot:
-    """Return the point of a run: the latency of its last finisher, and its measured load."""
+    """Return the point of a run: the latency of its last finisher, and its measured load.
+
+    With memory sharing the parts were mapped one after the other.
+    """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"--measured {path} cannot be read as JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != "coded-mr-product/1":
+    if not isinstance(document, dict) or document.get("format") not in _PRODUCTS:
         raise InputError(f"--measured {path} is no report of `coded-mr linear matmul --json`")
-    seconds = max(entry["seconds"] for entry in document["latencies"])
-    return Dot(seconds, float(Fraction(document["load"]["measured"])), f"q={document['q']}, measured")
+    parts = document.get("parts", [document])
+    seconds = sum(max(entry["seconds"] for entry in part["latencies"]) for part in parts)
+    waited = "+".join(str(part["q"]) for part in parts)
+    return Dot(seconds, float(Fraction(document["load"]["measured"])), f"q={waited}, measured")
 
 
 def _document(curve: _Curve) -> dict[str, Any]:

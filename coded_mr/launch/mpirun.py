@@ -26,6 +26,9 @@ JOB_ID = "CODED_MR_JOB_ID"
 
 GRACE_SECONDS = 5.0
 
+# ULFM, and, or else an MPI_Abort hangs: a status that is not zero is for the program alone to judge.
+_SURVIVAL = ["--with-ft", "ulfm", "--rtos", "error-nonzero-status=0"]
+
 
 @dataclass(frozen=True)
 class Mpirun:
@@ -34,6 +37,12 @@ class Mpirun:
     path: str
     flavour: str
     version: str
+
+    @property
+    def survives(self) -> bool:
+        """Tell whether it can let ranks go on when one dies: Open MPI, from version 5."""
+        major = self.version.partition(".")[0]
+        return self.flavour == "openmpi" and major.isdigit() and int(major) >= 5
 
 
 def find_mpirun(env: Mapping[str, str], python: str = sys.executable) -> Mpirun:
@@ -101,7 +110,13 @@ def launch(ranks: int, arguments: Sequence[str], *, job_id: str, finished: Calla
 
 
 def run_world(
-    mpirun: Mpirun, ranks: int, command: Sequence[str], *, job_id: str, finished: Callable[[], bool]
+    mpirun: Mpirun,
+    ranks: int,
+    command: Sequence[str],
+    *,
+    job_id: str,
+    finished: Callable[[], bool],
+    survive: bool = False,
 ) -> int:
     """Run `command` on `ranks` ranks to its end and return its exit status.
 
@@ -111,7 +126,7 @@ def run_world(
     is false: Open MPI's does when a whole host dies.
     """
     with _noting_signals() as received:
-        process = start(mpirun, ranks, command, job_id=job_id)
+        process = start(mpirun, ranks, command, job_id=job_id, survive=survive)
         while process.poll() is None and not received:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=0.2)
@@ -142,11 +157,12 @@ def start(
     cwd: str | os.PathLike[str] | None = None,
     stdout: IO[Any] | None = None,
     stderr: IO[Any] | None = None,
+    survive: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start `command` on `ranks` ranks, in a session of its own, and tie its life to ours.
 
-    `env` (None: ours) is completed by `laptop_settings`. End it with `stop`, never with SIGKILL,
-    which would orphan ranks.
+    `env` (None: ours) is completed by `laptop_settings`. With `survive` a rank that dies does not end the
+    others, if `mpirun` can do that. End it with `stop`, never with SIGKILL, which would orphan ranks.
     """
     if ranks < 1:
         raise LaunchError(f"a world needs at least 1 rank, not {ranks}")
@@ -163,9 +179,10 @@ def start(
     )
     # Open MPI hands only its own variables to ranks on other hosts.
     forward = ["-x", JOB_ID] if mpirun.flavour == "openmpi" else []
+    survival = _SURVIVAL if survive and mpirun.survives else []
     guard = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")), str(os.getpid())]
     return subprocess.Popen(
-        [*guard, mpirun.path, *forward, "-n", str(ranks), *command],
+        [*guard, mpirun.path, *survival, *forward, "-n", str(ranks), *command],
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,

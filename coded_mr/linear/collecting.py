@@ -6,7 +6,7 @@ an allocation are k pieces, the last one filled up with zeros.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +110,11 @@ class Collector:
     def enough(self) -> bool:
         """Return whether k different pieces are there."""
         return len(self._values) >= self._coding.allocation.k
+
+    def within_reach(self, workers: Iterable[int]) -> int:
+        """Return how many different pieces there are when these workers, from 0, have answered, too."""
+        rows = self._coding.allocation.rows
+        return len(set(self._values).union(*(rows[worker] for worker in workers)))
 
     def result(self) -> Collected:
         """Return the product, from plain pieces first; raises UsageError without enough pieces."""

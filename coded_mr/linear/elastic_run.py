@@ -3,14 +3,15 @@
 Rank 0 is the master and computes nothing; machine n is rank n. Each machine gets its coded block once, and at
 every step those that are available share the rows anew, in proportion to the speeds that were measured: no
 stored data moves. A machine that goes away during a step holds it up, unless the margin S covers it; one that
-is stopped (SIGSTOP) is like one that is away. Killed ranks are out of scope: `mpirun` ends the whole job.
+is stopped (SIGSTOP) is like one that is away. Where the MPI allows it (`coded_mr.linear.losses`), one that
+dies uses up a part of the margin; if that is not enough, the step is assigned anew to the others.
 Source: Woolsey, Chen, Ji 2020 (arXiv 2001.04005).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -22,11 +23,12 @@ from mpi4py import MPI
 from coded_mr.engine.waiting import broadcast, scatter
 from coded_mr.errors import PlanError, UsageError
 from coded_mr.linear.arrays import real_matrix, real_operand
-from coded_mr.linear.calls import Calls, serve
+from coded_mr.linear.calls import Calls
 from coded_mr.linear.collecting import multiply
 from coded_mr.linear.delays import Delay, linger
 from coded_mr.linear.elastic_steps import Blocks, Settings, Work, speeds_of
-from coded_mr.linear.real_product import prepared
+from coded_mr.linear.preemption import Preemption
+from coded_mr.linear.served import Served, lead
 from coded_mr.linear.traces import always
 from coded_mr.theory.elastic import speeds_from_times
 
@@ -45,7 +47,7 @@ class Step:
 
     y          X w
     bound      no entry of y is expected to be off by more
-    available  machines that were given; answered, those that took part before y could be decoded
+    available  machines that were given and lived; answered, those that took part before y could be decoded
     work       who was to compute what
     seconds    from the call until y was decoded
     """
@@ -58,7 +60,7 @@ class Step:
     seconds: float
 
 
-class ElasticMatrix:
+class ElasticMatrix(Served):
     """Hold matrices in coded blocks on the machines of a communicator, and multiply with them step by step.
 
     speeds  estimates in blocks per second, of the machines that were measured
@@ -80,34 +82,25 @@ class ElasticMatrix:
 
         Raises UsageError on every rank for a wrong argument, and for fewer than L machines.
         """
-        if comm.size < 2:
-            raise UsageError(
-                f"an elastic matrix needs a master and a machine, 2 ranks, and there is {comm.size}:"
-                " start more"
-            )
-        self._comm = comm.Dup()
+        super().__init__(comm, "an elastic matrix")
         self.speeds: dict[int, Fraction] = {}
         self.steps = self.skipped = 0
         self._blocks: list[Blocks] = []
         hands: list[list[Reals]] = [[] for _ in range(comm.size)]
-        prepared(self._comm, None if comm.rank else lambda: self._code(matrices, settings, hands))
-        self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
-        self._stored: list[Reals] = scatter(self._comm, None if comm.rank else lambda: hands)
-        self._calls = None if comm.rank else Calls(self._comm)
-        self._closed = False
-
-    @property
-    def is_master(self) -> bool:
-        """Return whether this rank is the master."""
-        return self._calls is not None
+        with self._losses.no_death("the matrix was not yet stored: run again"):
+            signals = self._prepared(lambda: self._code(matrices, settings, hands))
+            self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
+            self._stored: list[Reals] = scatter(self._comm, None if comm.rank else lambda: hands)
+        self._preemption = Preemption() if signals else None
+        self._open()
 
     @property
     def machines(self) -> tuple[int, ...]:
         """Return the numbers of all machines."""
         return tuple(range(1, self._comm.size))
 
-    def _code(self, matrices: object, settings: Settings | None, hands: list[list[Reals]]) -> None:
-        """Keep the settings, and fill in what each machine is to store."""
+    def _code(self, matrices: object, settings: Settings | None, hands: list[list[Reals]]) -> bool:
+        """Keep the settings, fill in what each machine is to store, and return whether signals count."""
         if settings is None:
             raise UsageError("rank 0 must pass settings, such as Settings(L=2)")
         self._settings = settings
@@ -119,6 +112,7 @@ class ElasticMatrix:
             self._blocks.append(blocks)
             for machine, block in zip(self.machines, blocks.stored(X), strict=True):
                 hands[machine].append(block)
+        return settings.signals
 
     def product(self, w: object, which: int = 0) -> Reals:
         """Return X w, by the next step of the trace; on rank 0. See `next_step`."""
@@ -130,7 +124,7 @@ class ElasticMatrix:
         Raises PlanError at an infeasible step, or skips it: `Settings.on_infeasible`.
         """
         for _ in range(_MOST_SKIPPED):
-            available = self._trace(self.steps) if self.is_master else ()
+            available = self._here(self.steps) if self.is_master else ()
             self.steps += 1
             try:
                 return self.step(w, available, which)
@@ -144,50 +138,71 @@ class ElasticMatrix:
             f" S = {self._settings.margin}: make more of them available"
         )
 
+    def _here(self, number: int) -> set[int]:
+        """Return the machines of a step of the trace that have not been told to leave."""
+        away = {machine for machine, gone in self._calls.notices.items() if gone} if self._calls else set()
+        return set(self._trace(number)) - away
+
     def step(self, w: object, available: Iterable[int], which: int = 0) -> Step:
         """Return one product with matrix number `which` by these machines; on rank 0.
 
         Waits for every row from L of its machines, so at most S of them may be away without the master's
-        knowledge. Raises PlanError, before anything is sent, when the machines cannot compute every row;
-        UsageError for a wrong w or unknown machines, on other ranks, and after `close`.
+        knowledge; machines that died count among these S. Raises PlanError, before anything is sent, when the
+        machines cannot compute every row; LostRankError when they could, but for those that died; UsageError
+        for a wrong w or unknown machines, on other ranks, and after `close`.
         """
         if self._calls is None or self._closed:
             raise UsageError("an elastic matrix multiplies on rank 0, before it is closed; machines serve()")
         if not 0 <= which < len(self._blocks):
             raise UsageError(f"which is {which}: the matrices are 0..{len(self._blocks) - 1}")
-        blocks = self._blocks[which]
-        given = real_operand(w, "w", blocks.shape[1])
-        here = tuple(sorted(set(available)))
-        if unknown := set(here).difference(self.machines):
+        given = real_operand(w, "w", self._blocks[which].shape[1])
+        here = set(available)
+        if unknown := here.difference(self.machines):
             raise UsageError(f"available names {sorted(unknown)}: the machines are 1..{len(self.machines)}")
-        work = blocks.work(speeds_of(self.speeds, here), self._settings.margin)
         started = time.perf_counter()
+        while True:
+            found = self._attempt(self._calls, given, here, which, started)
+            if found is not None:
+                return found
+
+    def _attempt(
+        self, calls: Calls, given: Reals, available: set[int], which: int, started: float
+    ) -> Step | None:
+        """Return the product by those of the machines that live; None when another death prevents it."""
+        blocks, here = self._blocks[which], tuple(sorted(available - calls.lost))
+        work = self._work(blocks, here, available & calls.lost)
         gathered = blocks.gather(work, given)
         ranges = {machine: span for machine in here if (span := work.ranges(machine))}
-        epoch = self._calls.start((which, ranges, given), ranges)
+        epoch = calls.start((which, ranges, given), ranges)
         times = {}
-        for answer in self._calls.answers(epoch):
+        for answer in calls.answers(epoch):
+            if answer.lost:
+                if gathered.within_reach(set(here) - calls.lost):
+                    continue
+                calls.cancel(epoch)
+                return None
             times[answer.worker], products = answer.value
             if gathered.add(answer.worker, products):
                 break
-        self._calls.cancel(epoch)
+        calls.cancel(epoch)
         done = {machine: work.fraction(machine) for machine in times}
         self.speeds = speeds_from_times(self.speeds, done, times, self._settings.keep)
         y, bound = gathered.result()
         return Step(y, bound, here, tuple(times), work, time.perf_counter() - started)
 
-    def serve(self) -> None:
-        """Answer steps until the master closes; on a machine. Does nothing on rank 0."""
-        if not self.is_master:
-            serve(self._comm, self._answer)
-            self._comm.Free()
+    def _work(self, blocks: Blocks, here: Sequence[int], dead: Collection[int]) -> Work:
+        """Return who computes what; those that are known to be dead need not be allowed for once more."""
+        margin = max(0, self._settings.margin - len(dead))
+        try:
+            return blocks.work(speeds_of(self.speeds, here), margin)
+        except PlanError as error:
+            hopeless = len(self.machines) - len(self.lost) < self._settings.L
+            if not dead or (self._settings.on_infeasible == "skip" and not hopeless):
+                raise
+            raise self._refuse(f"{error}; start more machines, or choose a smaller L") from error
 
-    def close(self) -> None:
-        """End the machines' `serve`; on rank 0. Waits for machines that are stopped to be continued."""
-        if self._calls is not None and not self._closed:
-            self._closed = True
-            self._calls.close()
-            self._comm.Free()
+    def _notice(self) -> object:
+        return None if self._preemption is None else self._preemption.news()
 
     def _answer(
         self,
@@ -215,16 +230,9 @@ def with_elastic_matrix(
     work: Callable[[ElasticMatrix], T],
     **options: Any,
 ) -> T | None:
-    """Run `work` on rank 0 with an elastic matrix that the other ranks serve; collective.
+    """Run `work` on rank 0 with an elastic matrix that the other ranks serve; collective: see `lead`.
 
-    Options are those of `ElasticMatrix`. Returns what `work` returned on rank 0 and None elsewhere, when all
-    ranks have ended with the matrix, also when `work` raises.
+    Options are those of `ElasticMatrix`.
     """
     matrix = ElasticMatrix(comm, matrices, settings, **options)
-    if not matrix.is_master:
-        matrix.serve()
-        return None
-    try:
-        return work(matrix)
-    finally:
-        matrix.close()
+    return lead(matrix, lambda: work(matrix))

@@ -7,7 +7,7 @@ compute the same row of their blocks give that row of all blocks. Source: Woolse
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -36,6 +36,7 @@ class Settings:
     margin         S: each row is computed by L + S machines, and any S of them may fail to answer
     policy         heterogeneous, or for comparison: cyclic (all taken for equal), uncoded (plain blocks)
     trace          who is available at each step; default: all
+    signals        a machine leaves after its step when its rank gets SIGUSR1, and is back after SIGUSR2
     on_infeasible  "raise" PlanError at a step that the available machines cannot do, or "skip" to the next
                    step of the trace (PlanError after 1,000 skipped in a row, of at least 10 ms each)
     keep           weight of the old estimate when speeds are measured, 0..1
@@ -46,6 +47,7 @@ class Settings:
     margin: int = 0
     policy: Policy = "heterogeneous"
     trace: Trace | None = None
+    signals: bool = False
     on_infeasible: Literal["raise", "skip"] = "raise"
     keep: Fraction = Fraction(1, 2)
     seed: int = 0
@@ -182,6 +184,13 @@ class Gathered:
         """Return whether every part has come from as many machines as it needs."""
         return all(
             len(values) >= part.need for part, values in zip(self._work.parts, self._values, strict=True)
+        )
+
+    def within_reach(self, machines: Collection[int]) -> bool:
+        """Return whether that is enough when these machines have answered, too."""
+        return all(
+            len(values.keys() | (set(part.machines) & set(machines))) >= part.need
+            for part, values in zip(self._work.parts, self._values, strict=True)
         )
 
     def result(self) -> tuple[Reals, float]:

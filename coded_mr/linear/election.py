@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy.typing as npt
 from mpi4py import MPI
 
-from coded_mr.linear.letters import Kind, Letter, Letters, send_array
+from coded_mr.linear.letters import Kind, Letter, Letters
 
 __all__ = ["Election"]
 
@@ -19,34 +20,46 @@ class Election:
 
     Lives on rank 0. Nothing here waits: a server that does not ask is sent nothing.
 
-    latencies  seconds from a server's start of the map to its end, by rank, in the order of finishing
+    latencies  seconds that the maps of the finishers took, by rank, in the order of finishing
     results    the letters of finishers whose outputs are on their way, by rank
-    leaving    the ranks that have nothing more to do
-    discarded  how many letters came after their job was over
+    leaving    the ranks that have nothing more to do; gone  those of them that wait for nothing more
+    discarded  how many letters came after their job was decided
     """
 
-    def __init__(self, letters: Letters, data: MPI.Intracomm, q: int) -> None:
-        """Wait for q servers in each job; `data` carries the vectors."""
+    def __init__(self, letters: Letters, data: MPI.Intracomm, q: int, *, reopens: bool) -> None:
+        """Wait for q servers in each job; `data` carries the vectors.
+
+        reopens  whether a job may go on with others of its servers once it is decided
+        """
         self._letters = letters
         self._data = data
         self._q = q
-        self._job = -1
+        self._reopens = reopens
+        self._job = self._attempt = -1
         self._numbers = (0, 0)
         self._vectors: npt.NDArray[Any] | None = None
         self._given: list[int] = []
+        self._finished: dict[int, float] = {}
         self._early: list[Letter] = []
         self._refusals: dict[int, str] = {}
+        self._dead: frozenset[int] = frozenset()
         self.latencies: dict[int, float] = {}
         self.results: dict[int, Letter] = {}
         self.leaving: set[int] = set()
+        self.gone: set[int] = set()
         self.discarded = 0
 
     def open(self, job: int, vectors: npt.NDArray[Any], collect: bool) -> None:
         """Begin a job; the vectors are one to a column."""
         self._job, self._vectors = job, vectors
         self._numbers = (vectors.shape[1], int(collect))
-        self._given, self.latencies, self.results = [], {}, {}
+        self._given, self._finished = [], {}
         self._answer_early()
+
+    def bury(self, dead: frozenset[int]) -> None:
+        """Count no more on ranks that have died."""
+        self._dead = dead
+        self._finished = {server: took for server, took in self._finished.items() if server not in dead}
 
     def refuse(self, job: int, reason: str) -> None:
         """Answer all who ask for this job that it cannot be."""
@@ -56,20 +69,33 @@ class Election:
     @property
     def decided(self) -> bool:
         """Tell whether q servers have finished."""
-        return len(self.latencies) >= self._q
+        return len(self._finished) >= self._q
 
     def finish(self, server: int, nanoseconds: int) -> None:
         """Count a server that has finished."""
-        if not self.decided:
-            self.latencies[server] = nanoseconds * _NANO
+        if server not in self._dead:
+            self._finished.setdefault(server, nanoseconds * _NANO)
 
-    def announce(self) -> tuple[int, ...]:
-        """Close the job to all others, tell everyone who takes part, and return the finishers, ascending."""
+    def announce(self, attempt: int) -> tuple[int, ...]:
+        """Tell everyone who takes part, and return the finishers, ascending; others come too late.
+
+        `attempt` grows from announcement to announcement.
+        """
+        self.latencies = dict(islice(self._finished.items(), self._q))
+        self.results = {}
+        self._attempt = attempt
+        if not self._reopens:
+            self._vectors = None
         finishers = tuple(sorted(self.latencies))
+        for server in self._given:
+            self._letters.send(server, Kind.FINISHERS, self._job, (attempt, *finishers))
+        return finishers
+
+    def end(self) -> None:
+        """Tell everyone that the job is over."""
         self._vectors = None
         for server in self._given:
-            self._letters.send(server, Kind.FINISHERS, self._job, finishers)
-        return finishers
+            self._letters.send(server, Kind.OVER, self._job)
 
     def poll(self) -> bool:
         """Take and answer one letter; return whether there was one."""
@@ -80,12 +106,15 @@ class Election:
             self._answer(letter)
         elif letter.kind is Kind.LEAVE:
             self.leaving.add(letter.source)
-        elif letter.job != self._job or (letter.kind is Kind.DONE and self._vectors is None):
-            self.discarded += 1
-        elif letter.kind is Kind.DONE:
+        elif letter.kind is Kind.GONE:
+            self.gone.add(letter.source)
+        elif letter.job == self._job and letter.kind is Kind.RESULT and letter.numbers[0] == self._attempt:
+            self.results[letter.source] = letter
+        elif letter.job == self._job and letter.kind is Kind.DONE and self._vectors is not None:
+            self.discarded += self.decided
             self.finish(letter.source, letter.numbers[0])
         else:
-            self.results[letter.source] = letter
+            self.discarded += 1
         return True
 
     def _answer_early(self) -> None:
@@ -107,4 +136,4 @@ class Election:
         else:
             self._given.append(server)
             self._letters.send(server, Kind.VECTORS, job, self._numbers)
-            self._letters.keep(send_array(self._data, server, self._vectors))
+            self._letters.send_array(self._data, server, self._vectors)

@@ -63,7 +63,7 @@ def encode_and_scatter(
     each = -(-height // storage.rows)
     if matrix is None:
         mine = np.empty((len(storage.rows_of[comm.rank]), each, width), dtype=code.field.dtype)
-        receive_array(comm, 0, mine)
+        wait(receive_array(comm, 0, mine))
     else:
         padded = np.zeros((storage.rows * each, width), dtype=matrix.dtype)
         padded[:height] = matrix

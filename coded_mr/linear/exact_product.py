@@ -6,13 +6,13 @@ server multiplies its rows by all vectors; rank 0 counts who is done; the first 
 decode their share of the outputs.
 
 A server that is slow or stopped (SIGSTOP) does not hold a job up, unless it is rank 0, or stops after it was
-among the first q and before the job is over. A server that dies ends the program, as MPI does.
+among the first q and before the job is over. One that dies does not either, at any time once A is stored, as
+long as q are left, where the MPI lets the others go on (`coded_mr.linear.losses`): if it was among the first
+q, these are chosen anew.
 """
 
 from __future__ import annotations
 
-import sys
-import time
 from fractions import Fraction
 from types import TracebackType
 from typing import Any
@@ -23,13 +23,11 @@ from coded_mr.engine.waiting import barrier
 from coded_mr.errors import UsageError
 from coded_mr.linear.encoding import encode_and_scatter
 from coded_mr.linear.letters import Letters
+from coded_mr.linear.losses import PATIENCE, Losses
 from coded_mr.linear.roles import FieldProduct, Leader, Server, Site
 from coded_mr.theory.straggling import Setting
 
-__all__ = ["PATIENCE", "FieldMatrix", "FieldProduct", "end_without", "matmul"]
-
-PATIENCE = 10.0
-"""Seconds that rank 0 waits in `close` for servers that do not answer."""
+__all__ = ["FieldMatrix", "FieldProduct", "matmul"]
 
 _HOUR = 3600.0
 
@@ -65,14 +63,19 @@ class FieldMatrix:
         setting = Setting(world.size, storage, 1)  # type: ignore[arg-type]
         point = setting.point(setting.fewest if finishers is None else finishers)
         # Communicators of our own: the caller's messages and ours cannot meet, nor letters and packets.
-        self._comm, self._data = world.Dup(), world.Dup()
-        try:
-            stored = encode_and_scatter(self._data, A, point, bits=bits, kernel=kernel)
-        except UsageError:
-            self._free()
-            raise
-        self._letters = Letters(self._comm)
-        site = Site(self._letters, self._data, stored, setting.mu, point.q, kernel)
+        self._comm = world.Dup()
+        self._losses = Losses(self._comm)
+        # Each death after which a shuffle begins again takes one more; after K - q deaths too few are left.
+        attempts = world.size - point.q + 1 if self._losses.survives else 1
+        with self._losses.no_death("the matrix was not yet stored: run again"):
+            self._data = [world.Dup() for _ in range(attempts)]
+            try:
+                stored = encode_and_scatter(self._data[0], A, point, bits=bits, kernel=kernel)
+            except UsageError:
+                self._free()
+                raise
+        self._letters = Letters(self._comm, self._losses)
+        site = Site(self._letters, self._data, self._losses, stored, setting.mu, point.q, kernel)
         self._role = Server(site) if world.rank else Leader(site)
         self._job = -1
         self.shape = stored.shape
@@ -97,7 +100,8 @@ class FieldMatrix:
                  of its own outputs; rank 0 too, of none if it did not finish
         slow     seconds by which this server begins its map late, to try stragglers out
 
-        Raises UsageError on every rank for an X that does not fit.
+        Raises UsageError on every rank for an X that does not fit; LostRankError on rank 0 when fewer than q
+        servers live, and on the others when rank 0 has died.
         """
         if not 0 <= slow <= _HOUR:
             raise UsageError(f"slow is {slow}: it must be a number of seconds, 0 to {_HOUR:.0f}")
@@ -109,8 +113,8 @@ class FieldMatrix:
     def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
         """Let go of the stored matrix, and return the ranks that did not come within `patience` seconds.
 
-        They have been stopped, most likely. The program must then end by `end_without`: no rank can leave
-        MPI while another does not. Returns the same on every rank that comes; `absent` keeps it.
+        They are dead or stopped. The program must then end by `end`. Returns the same on every rank that
+        comes; `absent` keeps it.
         """
         if isinstance(self._role, Leader):
             self.absent = self._role.dismiss(self._job, patience)
@@ -122,9 +126,16 @@ class FieldMatrix:
             self._free()
         return self.absent
 
+    def end(self) -> None:
+        """End the program, with status 0, if ranks are absent; on every rank, when all is written.
+
+        The other ranks could not leave MPI as usual. Does nothing if nobody is absent.
+        """
+        self._losses.end(self.absent)
+
     def _free(self) -> None:
-        self._comm.Free()
-        self._data.Free()
+        for comm in (self._comm, *self._data):
+            comm.Free()
 
 
 def matmul(
@@ -141,23 +152,8 @@ def matmul(
 ) -> FieldProduct | None:
     """Return A X, once: see `FieldMatrix` for the first arguments and its `multiply` for the others.
 
-    Ranks that are stopped all the time make this wait `PATIENCE` seconds at its end, and the program must end
-    by `end_without`: use a FieldMatrix to learn who they are.
+    Ranks that are stopped all the time make this wait `PATIENCE` seconds at its end, and after that, as after
+    a death, the program must end by `FieldMatrix.end`: use that class where ranks may stop or die.
     """
     with FieldMatrix(A, storage=storage, finishers=finishers, bits=bits, comm=comm, kernel=kernel) as matrix:
         return matrix.multiply(X, collect=collect, slow=slow)
-
-
-def end_without(absent: tuple[int, ...]) -> None:
-    """End the program with status 0 if there are absent ranks; the launcher ends these too.
-
-    Does nothing if there are none. What the program has to say or to write must be done on all ranks that
-    rank 0 knows of, and on rank 0 itself.
-    """
-    if not absent:
-        return
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if MPI.COMM_WORLD.rank == 0:
-        MPI.COMM_WORLD.Abort(0)
-    time.sleep(_HOUR)

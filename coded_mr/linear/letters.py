@@ -6,6 +6,7 @@ is over is recognised by that number: nobody waits for a server that is late.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from coded_mr.engine.waiting import CHUNK, wait
+from coded_mr.linear.losses import Losses
 
 __all__ = ["Kind", "Letter", "Letters", "receive_array", "send_array"]
 
@@ -29,19 +31,21 @@ class Kind(IntEnum):
     VECTORS = 2
     """The vectors follow; numbers: how many, and whether rank 0 collects the outputs."""
     OVER = 3
-    """The job is decided without the server that asks."""
+    """The job is over, or was before the server asked."""
     REFUSED = 4
     """Rank 0 refused the job's arguments; numbers: the reason, byte by byte."""
     DONE = 5
     """A server has mapped everything; number: nanoseconds that it took."""
     FINISHERS = 6
-    """The job goes on with these servers."""
+    """The job goes on with these servers; numbers: which attempt this is, then the servers."""
     RESULT = 7
-    """A finisher's outputs follow; numbers: what it sent and received (see `reduction`)."""
+    """A finisher's outputs follow; numbers: the attempt, then what it sent and received (see `reduction`)."""
     LEAVE = 8
     """A server has nothing more to do."""
     ABSENT = 9
     """The ranks that did not come to leave."""
+    GONE = 10
+    """A server has heard who is absent, and waits for nothing more."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +59,31 @@ class Letter:
 
 
 class Letters:
-    """Send and receive letters on a communicator that carries nothing else."""
+    """Send and receive letters on a communicator that carries nothing else; the dead do not count."""
 
-    def __init__(self, comm: MPI.Intracomm) -> None:
+    def __init__(self, comm: MPI.Intracomm, losses: Losses) -> None:
         """Use the communicator."""
         self._comm = comm
+        self._losses = losses
         self._under_way: list[list[MPI.Request]] = []
 
     def send(self, destination: int, kind: Kind, job: int, numbers: tuple[int, ...] = ()) -> None:
         """Send a letter without waiting for the receiver, who may have been stopped."""
         content = np.array([job, *numbers], dtype=np.int64)
-        self.keep([self._comm.Isend(content, destination, kind)])
+        self._start(lambda: [self._comm.Isend(content, destination, kind)])
 
-    def keep(self, requests: list[MPI.Request]) -> None:
-        """Keep sends that are under way, and with them what they send, until they are complete."""
-        self._under_way = [sends for sends in self._under_way if not MPI.Request.Testall(sends)]
-        self._under_way.append(requests)
+    def send_array(self, comm: MPI.Intracomm, destination: int, array: npt.NDArray[np.generic]) -> None:
+        """Send the bytes of an array on another communicator without waiting for the receiver."""
+        self._start(lambda: send_array(comm, destination, array))
+
+    def _start(self, send: Callable[[], list[MPI.Request]]) -> None:
+        """Send, and keep what is under way, with the content, until it is complete."""
+        self._under_way = [sends for sends in self._under_way if not self._sent(sends)]
+        try:
+            self._under_way.append(send())
+        except MPI.Exception as error:
+            if not self._losses.caused(error):
+                raise
 
     def flush(self) -> None:
         """Wait until all that was sent has left."""
@@ -78,8 +91,28 @@ class Letters:
             wait(sends)
         self._under_way.clear()
 
+    def _sent(self, sends: list[MPI.Request]) -> bool:
+        try:
+            return MPI.Request.Testall(sends)
+        except MPI.Exception as error:
+            if not self._losses.caused(error):
+                raise
+            return True  # to a rank that has died
+
     def take(self, source: int = MPI.ANY_SOURCE) -> Letter | None:
         """Return the next letter, None if there is none yet."""
+        try:
+            return self._take(source)
+        except MPI.Exception as error:
+            if not self._losses.caused(error):
+                raise
+            return None  # whoever wrote has died; `Losses.look` tells who it was
+
+    def waiting(self, source: int) -> bool:
+        """Return whether there is a letter from this rank."""
+        return self._comm.Iprobe(source, MPI.ANY_TAG)
+
+    def _take(self, source: int) -> Letter | None:
         status = MPI.Status()
         if not self._comm.Iprobe(source, MPI.ANY_TAG, status):
             return None
@@ -97,7 +130,7 @@ def send_array(comm: MPI.Intracomm, destination: int, array: npt.NDArray[np.gene
     ]
 
 
-def receive_array(comm: MPI.Intracomm, source: int, array: npt.NDArray[np.generic]) -> None:
-    """Fill a contiguous array with the bytes that `send_array` sends."""
+def receive_array(comm: MPI.Intracomm, source: int, array: npt.NDArray[np.generic]) -> list[MPI.Request]:
+    """Start to fill a contiguous array with the bytes that `send_array` sends."""
     raw = array.reshape(-1).view(np.uint8)
-    wait([comm.Irecv(raw[start : start + CHUNK], source, _ARRAY_TAG) for start in range(0, raw.size, CHUNK)])
+    return [comm.Irecv(raw[start : start + CHUNK], source, _ARRAY_TAG) for start in range(0, raw.size, CHUNK)]

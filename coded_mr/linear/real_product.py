@@ -2,8 +2,8 @@
 
 Rank 0 is the master and computes nothing; the other ranks are workers. Each gets its coded rows once; then
 any number of x can be multiplied. The master decodes as soon as k rows are there, whoever sent them, and
-cancels the rest, so workers that are slow or stopped (SIGSTOP) hold nothing up as long as the others have k
-rows. Killed ranks are out of scope: `mpirun` ends the whole job when a rank dies.
+cancels the rest, so workers that are slow, stopped (SIGSTOP) or, where the MPI allows it, dead hold nothing
+up as long as the others have k rows (`coded_mr.linear.losses`).
 Source: Kim, Park, Choi 2019 (arXiv 1904.09496).
 
     def work(matrix: CodedMatrix) -> object:      # runs on rank 0 only
@@ -27,11 +27,11 @@ from coded_mr.engine.waiting import broadcast, scatter
 from coded_mr.errors import UsageError
 from coded_mr.linear.allocation_rules import Allocation, Rule, tolerant, uncoded
 from coded_mr.linear.arrays import real_matrix, real_operand
-from coded_mr.linear.calls import Calls, serve
-from coded_mr.linear.collecting import Coding, Collected, multiply
+from coded_mr.linear.collecting import Coding, Collected, Collector, multiply
 from coded_mr.linear.delays import Delay, linger
+from coded_mr.linear.served import Served, lead
 
-__all__ = ["CodedMatrix", "Product", "matvec", "prepared", "with_coded_matrix"]
+__all__ = ["CodedMatrix", "Product", "matvec", "with_coded_matrix"]
 
 T = TypeVar("T")
 Reals = npt.NDArray[np.floating[Any]]
@@ -56,7 +56,7 @@ class Product:
         return self.collected.y
 
 
-class CodedMatrix:
+class CodedMatrix(Served):
     """Hold a matrix in coded rows on the workers of a communicator, and multiply with it many times.
 
     Results differ from A @ x by at most `Collected.bound`, for every set of finishers.
@@ -81,23 +81,13 @@ class CodedMatrix:
 
         Raises UsageError on every rank for a wrong argument, and for fewer than 2 ranks.
         """
-        if comm.size < 2:
-            raise UsageError(
-                f"a coded matrix needs a master and a worker, 2 ranks, and there is {comm.size}: start more"
-            )
-        self._comm = comm.Dup()
+        super().__init__(comm, "a coded matrix")
         self._coding: Coding | None = None
-        make = None if comm.rank else lambda: self._code(A, rule, height, seed)
-        self.allocation: Allocation = prepared(self._comm, make)
-        self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
-        self._stored: Reals = scatter(self._comm, None if comm.rank else self._hands)
-        self._calls = None if comm.rank else Calls(self._comm)
-        self._closed = False
-
-    @property
-    def is_master(self) -> bool:
-        """Return whether this rank is the master."""
-        return self._calls is not None
+        with self._losses.no_death("the matrix was not yet stored: run again"):
+            self.allocation: Allocation = self._prepared(lambda: self._code(A, rule, height, seed))
+            self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
+            self._stored: Reals = scatter(self._comm, None if comm.rank else self._hands)
+        self._open()
 
     def _code(self, A: object, rule: Rule | None, height: int | None, seed: int) -> Allocation:
         workers = self._comm.size - 1
@@ -119,7 +109,8 @@ class CodedMatrix:
         """Return A x with how it came about; on rank 0, while the workers are in `serve`.
 
         Waits as long as workers that hold k rows have not answered. Raises UsageError, naming x, for a wrong
-        shape or type and for NaN or infinity, on a worker, and after `close`.
+        shape or type and for NaN or infinity, on a worker, and after `close`; LostRankError when so many
+        workers have died that the others hold fewer than k rows.
         """
         if self._calls is None or self._coding is None or self._closed:
             raise UsageError("a coded matrix multiplies on rank 0, before it is closed; workers serve()")
@@ -129,6 +120,9 @@ class CodedMatrix:
         called = [worker for worker in self._calls.workers if self.allocation.loads[worker - 1]]
         epoch = self._calls.start(given, called)
         for answer in self._calls.answers(epoch):
+            if answer.lost:
+                self._check_rows(collector)
+                continue
             seconds, products = answer.value
             times[answer.worker - 1] = seconds
             if collector.add(answer.worker - 1, products):
@@ -137,18 +131,15 @@ class CodedMatrix:
         collected = collector.result()
         return Product(collected, time.perf_counter() - started, times)
 
-    def serve(self) -> None:
-        """Answer calls until the master closes; on a worker. Does nothing on rank 0."""
-        if not self.is_master:
-            serve(self._comm, self._answer)
-            self._comm.Free()
-
-    def close(self) -> None:
-        """End the workers' `serve`; on rank 0. Waits for workers that are stopped to be continued."""
-        if self._calls is not None and not self._closed:
-            self._closed = True
-            self._calls.close()
-            self._comm.Free()
+    def _check_rows(self, collector: Collector) -> None:
+        """Raise LostRankError if the workers that live cannot bring enough rows."""
+        living = set(range(self._comm.size - 1)) - {rank - 1 for rank in self.lost}
+        held, k = collector.within_reach(living), self.allocation.k
+        if held < k:
+            raise self._refuse(
+                f"the others hold {held} different rows, and {k} are needed; give the workers more rows, as"
+                f" the rule tolerant:{len(self.lost)} does"
+            )
 
     def _answer(self, epoch: int, x: Reals, unwanted: Callable[[], bool]) -> tuple[float, Reals] | None:
         """Return the seconds taken and this worker's rows times x."""
@@ -163,39 +154,15 @@ class CodedMatrix:
         return None if found is None else (time.perf_counter() - started, found)
 
 
-def prepared(comm: MPI.Intracomm, make: Callable[[], T] | None) -> T:
-    """Return on all ranks what rank 0's `make` returned; raise there what UsageError it raised."""
-
-    def attempt() -> tuple[T | None, UsageError | None]:
-        assert make is not None
-        try:
-            return make(), None
-        except UsageError as error:  # raised below, on all ranks alike
-            return None, error
-
-    value, error = broadcast(comm, None if make is None else attempt)
-    if error is not None:
-        comm.Free()
-        raise error
-    return value  # type: ignore[return-value]
-
-
 def with_coded_matrix(
     comm: MPI.Intracomm, A: object, work: Callable[[CodedMatrix], T], **options: Any
 ) -> T | None:
-    """Run `work` on rank 0 with a coded matrix that the other ranks serve; collective.
+    """Run `work` on rank 0 with a coded matrix that the other ranks serve; collective: see `lead`.
 
-    Options are those of `CodedMatrix`. Returns what `work` returned on rank 0 and None elsewhere, when all
-    ranks have ended with the matrix, also when `work` raises.
+    Options are those of `CodedMatrix`.
     """
     matrix = CodedMatrix(comm, A, **options)
-    if not matrix.is_master:
-        matrix.serve()
-        return None
-    try:
-        return work(matrix)
-    finally:
-        matrix.close()
+    return lead(matrix, lambda: work(matrix))
 
 
 def matvec(comm: MPI.Intracomm, A: object, x: object, **options: Any) -> Reals | None:

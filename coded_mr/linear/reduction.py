@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from mpi4py import MPI
 
+from coded_mr.engine.multicast import Carrier
 from coded_mr.engine.packet import Value
 from coded_mr.engine.shuffle import Shuffle
 from coded_mr.engine.store import Store
@@ -22,12 +24,19 @@ __all__ = ["reduce_outputs"]
 
 
 def reduce_outputs(
-    comm: MPI.Intracomm, coded: CodedShuffle, code: FieldCode, products: Array
+    comm: MPI.Intracomm,
+    coded: CodedShuffle,
+    code: FieldCode,
+    products: Array,
+    *,
+    carrier: Carrier | None = None,
+    idle: Callable[[], None] = lambda: None,
 ) -> tuple[Array, Traffic]:
     """Shuffle, and return this finisher's outputs (m x height, its outputs) with what it sent and received.
 
     comm      its rank k is server k; only the finishers are needed, and only they make communicators
     products  (rows, height, outputs) of all the coded rows that this server keeps, for all outputs
+    carrier, idle  as for `Shuffle`; what `idle` raises ends this
 
     Raises NondeterministicMapError and PacketError, as every shuffle does.
     """
@@ -40,7 +49,7 @@ def reduce_outputs(
         block = products[[place[row] for row in coded.rows[batch]]]
         values = [Value.of(block[:, :, list(outputs)].tobytes()) for outputs in coded.outputs]
         store.put_mapped(batch, values)
-    traffic = Shuffle(comm, coded.plan, store).run()
+    traffic = Shuffle(comm, coded.plan, store, carrier=carrier, idle=idle).run()
     own = list(coded.outputs[partition])
     rows, parts = list(kept), [products[:, :, own]]
     for batch in _received(coded, partition):

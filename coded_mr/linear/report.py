@@ -22,7 +22,8 @@ class ProductReport:
                finishing
     expected   the exact load of the packets, in units of `rows` values; L unless q does not divide N
     packets, payload, header  what the finishers sent, each multicast counted once
-    discarded  messages of late servers since the matrix was stored
+    discarded  messages of late servers, dead  ranks that have died, attempts  at a shuffle that were begun,
+               all since the matrix was stored
     seconds    map (until the q-th server had finished), shuffle and decode (slowest finisher), total
     """
 
@@ -36,12 +37,19 @@ class ProductReport:
     payload: int
     header: int
     discarded: int
+    dead: tuple[int, ...]
+    attempts: int
     seconds: dict[str, float]
 
     @property
     def load(self) -> Fraction:
         """Return the measured load: payload bytes over those of `rows` values."""
         return Fraction(self.payload, self.rows * self.element_bytes)
+
+    @property
+    def latency(self) -> float:
+        """Return the measured latency: the seconds that the last finisher took for its map."""
+        return max(self.latencies.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -56,6 +64,7 @@ class ProductReport:
             "element_bytes": self.element_bytes,
             "finishers": list(self.finishers),
             "latencies": [{"rank": rank, "seconds": value} for rank, value in self.latencies.items()],
+            "latency": {"formula": str(self.point.D), "seconds": self.latency},
             "load": {
                 "formula": str(self.point.L),
                 "expected": str(self.expected),
@@ -65,6 +74,8 @@ class ProductReport:
             "payload_bytes": self.payload,
             "header_bytes": self.header,
             "discarded": self.discarded,
+            "dead": list(self.dead),
+            "attempts": self.attempts,
             "seconds": self.seconds,
         }
 
@@ -73,9 +84,10 @@ class ProductReport:
         setting = self.point.setting
         others = [str(server) for server in range(setting.K) if server not in self.latencies]
         waited = ", ".join(f"{rank} ({seconds:.3f} s)" for rank, seconds in self.latencies.items())
+        died = f"; died: {', '.join(map(str, self.dead))}" if self.dead else ""
         took = ", ".join(f"{name} {value:.3f}" for name, value in self.seconds.items())
         return (
-            f"finished  {waited}; not waited for: {', '.join(others) or 'none'}\n"
+            f"finished  {waited}; not waited for: {', '.join(others) or 'none'}{died}\n"
             f"load      L = {self.point.L} ({float(self.point.L):.4g}), measured {float(self.load):.4g}:"
             f" {counted(self.packets, 'packet')}, {bytes_text(self.payload)} coded,"
             f" headers {bytes_text(self.header)}\n"

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from mpi4py import MPI
 
+from coded_mr.engine.multicast import Carrier
 from coded_mr.engine.traffic import Traffic
 from coded_mr.engine.waiting import Backoff, wait
-from coded_mr.errors import ConservationError, UsageError
+from coded_mr.errors import ConservationError, LostRankError, UsageError
 from coded_mr.linear.coded_map import CodedMap, Mapped
 from coded_mr.linear.election import Election
 from coded_mr.linear.encoding import Stored
-from coded_mr.linear.letters import Kind, Letter, Letters, receive_array, send_array
+from coded_mr.linear.letters import Kind, Letter, Letters, receive_array
+from coded_mr.linear.losses import Losses
 from coded_mr.linear.reduction import reduce_outputs
 from coded_mr.linear.report import ProductReport
 from coded_mr.linear.shuffle import CodedShuffle, shuffle
@@ -30,7 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldProduct", "Leader", "Server", "Site"]
 
+T = TypeVar("T")
+
 _NANO = 1e-9
+_LEADERLESS = "rank 0 leads, and nothing can be finished without it; run again"
+
+_Parts: TypeAlias = dict[tuple[int, ...], "Array"]
+_Counts: TypeAlias = dict[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -47,31 +55,65 @@ class FieldProduct:
     report: ProductReport | None = None
 
 
+class _Interrupted(Exception):
+    """Say, within this module, that an attempt to shuffle is given up because a finisher has died."""
+
+
 class Site:
     """Hold what a rank needs for every job, whatever its part.
 
-    letters  small messages; data  the communicator of everything else; stored  its part of the matrix
+    letters  small messages; losses  who has died; stored  this rank's part of the matrix
+    data     communicators of everything else, one for each attempt at a shuffle: what an attempt that was
+             given up has still under way cannot be mistaken for another's
     """
 
     def __init__(
-        self, letters: Letters, data: MPI.Intracomm, stored: Stored, mu: Fraction, q: int, kernel: str | None
+        self,
+        letters: Letters,
+        data: Sequence[MPI.Intracomm],
+        losses: Losses,
+        stored: Stored,
+        mu: Fraction,
+        q: int,
+        kernel: str | None,
     ) -> None:
         """Start the worker thread."""
-        self.letters, self.data, self.stored = letters, data, stored
+        self.letters, self.data, self.losses, self.stored = letters, data, losses, stored
         self.mu, self.q = mu, q
-        self.map = CodedMap(data, stored.code.field, stored.rows, kernel=kernel)
+        self.rank, self.size = data[0].rank, data[0].size
+        self.map = CodedMap(data[0], stored.code.field, stored.rows, kernel=kernel)
         self.plan = lru_cache(maxsize=8)(self._plan)
+        # Making a communicator for a group may hang when one of its members dies.
+        self._carrier = Carrier("unicast" if losses.survives else "groups")
+        self._given_up: list[BaseException] = []
 
     def _plan(self, finishers: tuple[int, ...], N: int) -> CodedShuffle:
-        return shuffle(store(Setting(self.data.size, self.mu, N).point(self.q)), finishers)
+        return shuffle(store(Setting(self.size, self.mu, N).point(self.q)), finishers)
 
-    def reduce(self, coded: CodedShuffle, mapped: Mapped) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
+    def reduce(
+        self, coded: CodedShuffle, mapped: Mapped, attempt: int, idle: Callable[[], None]
+    ) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
         """Return a finisher's outputs, which they are, and the numbers of its letter RESULT."""
         started = time.perf_counter_ns()
-        own, traffic = reduce_outputs(self.data, coded, self.stored.code, mapped.products)
-        outputs = coded.outputs[coded.finishers.index(self.data.rank)]
+        own, traffic = reduce_outputs(
+            self.data[attempt], coded, self.stored.code, mapped.products, carrier=self._carrier, idle=idle
+        )
+        outputs = coded.outputs[coded.finishers.index(self.rank)]
         took = time.perf_counter_ns() - started
         return own[: self.stored.shape[0]], outputs, (*_counts(traffic), took)
+
+    def attempted(self, act: Callable[[], T]) -> T | None:
+        """Return what `act` returns, None if a finisher dies on the way; rank 0 takes care of that."""
+        try:
+            return act()
+        except _Interrupted as error:
+            # Its traceback keeps the buffers alive into which messages may still come.
+            self._given_up.append(error)
+        except MPI.Exception as error:
+            if not self.losses.caused(error):
+                raise
+            self._given_up.append(error)
+        return None
 
 
 class Server:
@@ -92,42 +134,69 @@ class Server:
             return None
         N, collect = answer.numbers
         vectors = np.empty((site.stored.shape[1], N), dtype=site.stored.code.field.dtype)
-        receive_array(site.data, 0, vectors)
+        with site.losses.no_death(_LEADERLESS):
+            wait(receive_array(site.data[0], 0, vectors))
         site.map.start(vectors, slow)
-        finishers, mapped = self._map(job)
-        if mapped is None or site.data.rank not in finishers:
-            site.map.call_off()
-            return None
-        own, outputs, numbers = site.reduce(site.plan(finishers, N), mapped)
-        site.letters.send(0, Kind.RESULT, job, numbers)
-        if not collect:
-            return FieldProduct(own, outputs)
-        wait(send_array(site.data, 0, own))
-        return None
+        product: FieldProduct | None = None
+        mapped = _Telling(site, job)
+        while (letter := self._next(mapped.tell)).kind is not Kind.OVER:
+            product, (attempt, *finishers) = None, letter.numbers
+            if site.rank in finishers and mapped.value is not None:
+                coded = site.plan(tuple(finishers), N)
+                deliver = partial(self._deliver, job, coded, mapped.value, attempt, bool(collect))
+                product = site.attempted(deliver)
+            elif not site.losses.survives:
+                site.map.call_off()  # what nobody can need any more
+        site.map.call_off()
+        return product
 
     def leave(self, job: int) -> tuple[int, ...]:
         """Say that this rank has nothing more to do; return who never said so."""
         self._site.letters.send(0, Kind.LEAVE, job)
-        return self._next().numbers
+        absent = self._next().numbers
+        self._site.letters.send(0, Kind.GONE, job)
+        return absent
 
-    def _map(self, job: int) -> tuple[tuple[int, ...], Mapped | None]:
-        """Map until rank 0 names the finishers; tell it when everything is mapped."""
-        mapped: Mapped | None = None
+    def _deliver(
+        self, job: int, coded: CodedShuffle, mapped: Mapped, attempt: int, collect: bool
+    ) -> FieldProduct | None:
+        """Shuffle, and send the outputs to rank 0 or return them."""
+        site = self._site
+        own, outputs, numbers = site.reduce(coded, mapped, attempt, self._obey)
+        site.letters.send(0, Kind.RESULT, job, (attempt, *numbers))
+        if not collect:
+            return FieldProduct(own, outputs)
+        site.letters.send_array(site.data[attempt], 0, own)
+        return None
 
-        def tell() -> None:
-            nonlocal mapped
-            if mapped is None and (mapped := self._site.map.result()) is not None:
-                self._site.letters.send(0, Kind.DONE, job, (mapped.nanoseconds,))
-
-        return self._next(tell).numbers, mapped
+    def _obey(self) -> None:
+        """Give up an attempt when rank 0 writes before it is over: it has decided anew."""
+        if self._site.letters.waiting(0):
+            raise _Interrupted
 
     def _next(self, meanwhile: Callable[[], None] = lambda: None) -> Letter:
         """Wait for rank 0's next letter."""
-        backoff = Backoff()
+        backoff, losses = Backoff(), self._site.losses
         while (letter := self._site.letters.take(0)) is None:
+            losses.look()
+            if 0 in losses.dead:
+                raise LostRankError(f"{losses.names([0])} died: {_LEADERLESS}")
             meanwhile()
             backoff.pause()
         return letter
+
+
+class _Telling:
+    """Tell rank 0 once when this server has mapped everything."""
+
+    def __init__(self, site: Site, job: int) -> None:
+        self._site, self._job = site, job
+        self.value: Mapped | None = None
+
+    def tell(self) -> None:
+        if self.value is None and (mapped := self._site.map.result()) is not None:
+            self.value = mapped
+            self._site.letters.send(0, Kind.DONE, self._job, (mapped.nanoseconds,))
 
 
 class Leader:
@@ -136,7 +205,10 @@ class Leader:
     def __init__(self, site: Site) -> None:
         """Work at a site."""
         self._site = site
-        self._election = Election(site.letters, site.data, site.q)
+        self._election = Election(site.letters, site.data[0], site.q, reopens=site.losses.survives)
+        self._attempt = 0
+        self._awaited: tuple[int, ...] = ()
+        self._mapped: Mapped | None = None
 
     def multiply(self, job: int, X: Any, collect: bool, slow: float) -> FieldProduct:
         """Carry out one job."""
@@ -146,34 +218,41 @@ class Leader:
         except UsageError as error:
             self._election.refuse(job, str(error))
             raise
+        self._mapped = None
         self._election.open(job, vectors, collect)
         site.map.start(vectors, slow)
-        mapped = self._elect()
-        coded = site.plan(self._election.announce(), vectors.shape[1])
-        seconds = {"map": time.perf_counter() - started}
-        own = np.empty((site.stored.shape[0], 0), dtype=vectors.dtype)
-        outputs: tuple[int, ...] = ()
-        counts: dict[int, tuple[int, ...]] = {}
-        if mapped is not None and 0 in coded.finishers:
-            own, outputs, counts[0] = site.reduce(coded, mapped)
-        else:
-            site.map.call_off()
-        parts = self._collect(coded, counts, collect)
-        if collect:
-            own, outputs = _merged({**parts, outputs: own}, vectors.shape[1]), tuple(range(vectors.shape[1]))
+        while True:
+            self._elect()
+            coded = site.plan(self._election.announce(self._attempt), vectors.shape[1])
+            seconds = {"map": time.perf_counter() - started}
+            done = self._shuffled(coded, collect)
+            if done is not None:
+                break
+            self._attempt += 1
+        self._election.end()
+        site.map.call_off()
+        parts, counts = done
+        outputs = tuple(sorted(output for own in parts for output in own))
+        Y = _merged(parts, outputs, (site.stored.shape[0], vectors.dtype))
         seconds["shuffle and decode"] = max(numbers[-1] for numbers in counts.values()) * _NANO
         seconds["total"] = time.perf_counter() - started
         report = self._report(coded, counts, seconds)
-        return FieldProduct(own[:, 0] if np.ndim(X) == 1 and outputs else own, outputs, report)
+        return FieldProduct(Y[:, 0] if np.ndim(X) == 1 and outputs else Y, outputs, report)
 
     def dismiss(self, job: int, patience: float) -> tuple[int, ...]:
         """Wait for all to leave; tell those who came, and return who did not within `patience` seconds."""
-        election, until = self._election, time.monotonic() + patience
-        others = set(range(1, self._site.data.size))
-        self._poll_until(lambda: others == election.leaving or time.monotonic() > until)
+        election, losses = self._election, self._site.losses
+        others = set(range(1, self._site.size))
+
+        def wait_for(some: set[int], ranks: set[int]) -> None:
+            until = time.monotonic() + patience
+            self._poll_until(lambda: ranks <= some | losses.dead or time.monotonic() > until)
+
+        wait_for(election.leaving, others)
         absent = tuple(sorted(others - election.leaving))
         for server in election.leaving:
             self._site.letters.send(server, Kind.ABSENT, job, absent)
+        wait_for(election.gone, set(election.leaving))
         return absent
 
     def _vectors(self, X: Any) -> Array:
@@ -190,47 +269,79 @@ class Leader:
             )
         return np.ascontiguousarray(array.reshape(width, -1))
 
-    def _elect(self) -> Mapped | None:
-        """Wait until q servers have finished; return rank 0's own products if it has them by then."""
-        mapped: Mapped | None = None
+    def _elect(self) -> None:
+        """Wait until q living servers have finished; raises LostRankError if there are fewer."""
 
         def decided() -> bool:
-            nonlocal mapped
-            if mapped is None and (mapped := self._site.map.result()) is not None:
+            if self._mapped is None and (mapped := self._site.map.result()) is not None:
+                self._mapped = mapped
                 self._election.finish(0, mapped.nanoseconds)
+            self._check_living()
             return self._election.decided
 
         self._poll_until(decided)
-        return mapped
 
-    def _collect(
-        self, coded: CodedShuffle, counts: dict[int, tuple[int, ...]], collect: bool
-    ) -> dict[tuple[int, ...], Array]:
-        """Wait for the finishers' letters; return their outputs, if they are to be collected."""
-        parts: dict[tuple[int, ...], Array] = {}
+    def _check_living(self) -> None:
+        site, dead = self._site, self._site.losses.dead
+        if site.size - len(dead) < site.q:
+            raise LostRankError(
+                f"{site.losses.names(dead)} died: {site.size - len(dead)} of {site.size} servers are left,"
+                f" and this matrix is stored for q = {site.q} finishers; choose a smaller q, or more servers"
+            )
+
+    def _shuffled(self, coded: CodedShuffle, collect: bool) -> tuple[_Parts, _Counts] | None:
+        """Return outputs and counts of the finishers; None if one of them has died."""
+        self._awaited = coded.finishers
+        done = self._site.attempted(lambda: self._shuffle(coded, collect))
+        self._awaited = ()
+        if done is None:
+            self._poll_until(lambda: not self._site.losses.dead.isdisjoint(coded.finishers))
+        return done
+
+    def _shuffle(self, coded: CodedShuffle, collect: bool) -> tuple[_Parts, _Counts]:
+        """Take part, if among the finishers, and wait for what they bring."""
+        parts: _Parts = {}
+        counts: _Counts = {}
+        if 0 in coded.finishers and self._mapped is not None:
+            own, outputs, counts[0] = self._site.reduce(coded, self._mapped, self._attempt, self._attend)
+            parts[outputs] = own
+        elif not self._site.losses.survives:
+            self._site.map.call_off()
+        self._collect(coded, parts, counts, collect)
+        return parts, counts
+
+    def _collect(self, coded: CodedShuffle, parts: _Parts, counts: _Counts, collect: bool) -> None:
+        """Wait for the finishers' letters and their outputs, if they are to be collected."""
+        stored = self._site.stored
         for server, outputs in zip(coded.finishers, coded.outputs, strict=True):
             if server == 0:
                 continue
             self._poll_until(lambda server=server: server in self._election.results)  # type: ignore[misc]
-            counts[server] = self._election.results[server].numbers
+            counts[server] = self._election.results[server].numbers[1:]
             if collect:
-                shape = (self._site.stored.shape[0], len(outputs))
-                parts[outputs] = np.empty(shape, dtype=self._site.stored.code.field.dtype)
-                receive_array(self._site.data, server, parts[outputs])
-        return parts
+                parts[outputs] = np.empty((stored.shape[0], len(outputs)), dtype=stored.code.field.dtype)
+                arriving = receive_array(self._site.data[self._attempt], server, parts[outputs])
+                self._poll_until(lambda arriving=arriving: MPI.Request.Testall(arriving))  # type: ignore[misc]
 
     def _poll_until(self, reached: Callable[[], bool]) -> None:
         """Answer letters until a condition holds."""
         backoff = Backoff()
         while not reached():
+            self._attend()
             if self._election.poll():
                 backoff.reset()
             else:
                 backoff.pause()
 
-    def _report(
-        self, coded: CodedShuffle, counts: dict[int, tuple[int, ...]], seconds: dict[str, float]
-    ) -> ProductReport:
+    def _attend(self) -> None:
+        """Learn of deaths; give an attempt up when it can have no end."""
+        losses = self._site.losses
+        if losses.look():
+            self._election.bury(losses.dead)
+        if losses.dead.intersection(self._awaited):
+            raise _Interrupted
+
+    def _report(self, coded: CodedShuffle, counts: _Counts, seconds: dict[str, float]) -> ProductReport:
         stored = self._site.stored
         packets, payload, header, due, received, _ = map(sum, zip(*counts.values(), strict=True))
         if due != received or packets != len(coded.plan.packets):
@@ -249,6 +360,8 @@ class Leader:
             payload=payload,
             header=header,
             discarded=self._election.discarded,
+            dead=tuple(sorted(self._site.losses.dead)),
+            attempts=self._attempt + 1,
             seconds=seconds,
         )
 
@@ -263,10 +376,11 @@ def _counts(traffic: Traffic) -> tuple[int, ...]:
     )
 
 
-def _merged(parts: dict[tuple[int, ...], Array], N: int) -> Array:
-    """Return all outputs side by side."""
-    some = next(iter(parts.values()))
-    Y = np.empty((some.shape[0], N), dtype=some.dtype)
-    for outputs, columns in parts.items():
-        Y[:, list(outputs)] = columns
+def _merged(parts: _Parts, outputs: tuple[int, ...], like: tuple[int, np.dtype[Any]]) -> Array:
+    """Return these outputs side by side, of so many rows and this type."""
+    rows, dtype = like
+    place = {output: at for at, output in enumerate(outputs)}
+    Y = np.empty((rows, len(outputs)), dtype=dtype)
+    for some, columns in parts.items():
+        Y[:, [place[output] for output in some]] = columns
     return Y

@@ -17,6 +17,7 @@ from mpi4py import MPI
 
 from coded_mr.errors import UsageError
 from coded_mr.linear.exact_product import FieldMatrix
+from coded_mr.linear.losses import PATIENCE
 from coded_mr.linear.report import ProductReport
 from coded_mr.linear.storage import share_rows
 from coded_mr.theory.checks import as_fraction
@@ -25,14 +26,18 @@ from coded_mr.theory.straggling import MemorySharing, Setting
 if TYPE_CHECKING:
     from coded_mr.linear.codes.field import Array
 
-__all__ = ["SharedMatrix", "SharedProduct"]
+__all__ = ["SharedMatrix", "SharedProduct", "SharedReport"]
 
 
 @dataclass(frozen=True)
-class SharedProduct:
-    """Hold a product A X and the reports of its two parts, the upper rows first."""
+class SharedReport:
+    """Hold what was wanted, and the reports of the two parts, the upper rows first.
 
-    Y: Array
+    theta is rounded so that each part has whole rows, and parts are padded to blocks of rows: `predicted` is
+    for the rows that there are.
+    """
+
+    mix: MemorySharing
     fast: ProductReport
     slow: ProductReport
 
@@ -41,6 +46,48 @@ class SharedProduct:
         """Return the measured load of both parts, in units of the values of one output."""
         rows = self.fast.rows + self.slow.rows
         return Fraction(self.fast.payload + self.slow.payload, rows * self.fast.element_bytes)
+
+    @property
+    def latency(self) -> float:
+        """Return the measured latency: the parts are mapped one after the other."""
+        return self.fast.latency + self.slow.latency
+
+    @property
+    def predicted(self) -> MemorySharing:
+        """Return latency and load by the formulas, for the rows that were really shared so."""
+        theta = Fraction(self.fast.rows, self.fast.rows + self.slow.rows)
+        return MemorySharing(self.fast.point, self.slow.point, theta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON; the formula's latency is in units of `coded_mr.theory.straggling`."""
+        parts = (self.fast, self.slow)
+        return {
+            "format": "coded-mr-shared-product/1",
+            "theta": {"asked": str(self.mix.theta), "stored": str(self.predicted.theta)},
+            "latency": {"formula": str(self.predicted.D), "seconds": self.latency},
+            "load": {"formula": str(self.predicted.L), "measured": str(self.load)},
+            "parts": [part.to_dict() for part in parts],
+        }
+
+    def summary(self) -> str:
+        """Return a few lines for people."""
+        mix, seconds = self.predicted, self.latency
+        parts = ((mix.theta, self.fast), (1 - mix.theta, self.slow))
+        lines = [
+            f"shared    D = {mix.D} units ({float(mix.D):.4g}), measured {seconds:.3f} s; L = {mix.L}"
+            f" ({float(mix.L):.4g}), measured {float(self.load):.4g}"
+        ]
+        for share, report in parts:
+            lines += [f"part      {share} of the rows, q = {report.point.q}", report.summary()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class SharedProduct:
+    """Hold a product A X and how it came about."""
+
+    Y: Array
+    report: SharedReport
 
 
 class SharedMatrix:
@@ -70,7 +117,7 @@ class SharedMatrix:
         setting = Setting(world.size, storage, 1)  # type: ignore[arg-type]
         if not 0 < as_fraction(theta, "theta") < 1:
             raise UsageError(f"theta is {theta}: it must be between 0 and 1, or one part has no rows")
-        mix = MemorySharing(setting.point(fast), setting.point(slow), theta)
+        self._mix = mix = MemorySharing(setting.point(fast), setting.point(slow), theta)
         upper = lower = A
         if np.ndim(A):
             cut, _ = share_rows(mix, len(A))
@@ -105,4 +152,16 @@ class SharedMatrix:
         upper, lower = (part.multiply(X, slow=slow) for part in self._parts)
         if upper is None or lower is None or upper.report is None or lower.report is None:
             return None
-        return SharedProduct(np.concatenate([upper.Y, lower.Y]), upper.report, lower.report)
+        report = SharedReport(self._mix, upper.report, lower.report)
+        return SharedProduct(np.concatenate([upper.Y, lower.Y]), report)
+
+    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
+        """Let go of both parts, and return the ranks that did not come: see `FieldMatrix.close`."""
+        for part in self._parts:
+            part.close(patience)
+        return self.absent
+
+    def end(self) -> None:
+        """End the program if ranks are absent: see `FieldMatrix.end`."""
+        for part in self._parts:
+            part.end()

@@ -25,6 +25,8 @@ def report() -> ProductReport:
         payload=168,
         header=288,
         discarded=1,
+        dead=(1,),
+        attempts=2,
         seconds={"map": 1.0, "shuffle and decode": 0.25, "total": 1.5},
     )
 

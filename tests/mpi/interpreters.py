@@ -46,8 +46,11 @@ class Mpi:
         timeout: float = 60,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
+        survive: bool = False,
     ) -> subprocess.CompletedProcess[str]:
         """Run the command `args` (its program first) on `n` ranks; `env` is added to ours.
+
+        With `survive` a rank that dies does not end the others, where this MPI can do that.
 
         Fails the test, with what the ranks printed, when they have not ended after `timeout`
         seconds; nothing of the job is left running then.
@@ -56,7 +59,15 @@ class Mpi:
         environment = {**os.environ, **(env or {})}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = start(
-                self.launcher, n, args, job_id=job_id, env=environment, cwd=cwd, stdout=out, stderr=err
+                self.launcher,
+                n,
+                args,
+                job_id=job_id,
+                env=environment,
+                cwd=cwd,
+                stdout=out,
+                stderr=err,
+                survive=survive,
             )
             try:
                 process.wait(timeout)

@@ -19,7 +19,6 @@ from coded_mr.engine.multicast import GroupTransport
 from coded_mr.errors import UsageError
 from coded_mr.linear.exact_product import FieldMatrix, FieldProduct, matmul
 from coded_mr.linear.sharing import SharedMatrix
-from coded_mr.theory.straggling import MemorySharing
 
 SIZES = (4, 6)
 
@@ -169,10 +168,9 @@ def test_memory_sharing_is_executed(late: int) -> None:
     assert (found is None) == (world.rank > 0)
     if found is not None:
         assert (expected(8, A, X) == found.Y).all()
-        assert late not in found.fast.finishers
-        assert found.slow.finishers == (0, 1, 2, 3)
-        mix = MemorySharing(found.fast.point, found.slow.point, HALF)
-        assert found.load == mix.L == Fraction(3, 2)
+        assert late not in found.report.fast.finishers
+        assert found.report.slow.finishers == (0, 1, 2, 3)
+        assert found.report.load == found.report.predicted.L == Fraction(3, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,158 @@
+"""Ranks that die, or stop for good, while the others work: noticed, named and left behind.
+
+An MPI with fault tolerance (ULFM: Open MPI 5 whose mpirun was told `--with-ft ulfm`) lets the others go on;
+with any other, the launcher ends the job when a rank dies. After a death only messages between two ranks can
+be relied on, not collectives, and no rank can leave MPI as usual.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpi4py import MPI
+
+from coded_mr.engine.waiting import broadcast, gather
+from coded_mr.errors import LostRankError
+
+__all__ = ["PATIENCE", "Losses"]
+
+PATIENCE = 10.0
+"""Seconds to wait at the end for ranks that do not answer."""
+
+_LOG = logging.getLogger("coded_mr")
+_HOUR = 3600.0
+_ENABLED = "OMPI_MCA_mpi_ft_enable"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Say where a rank runs; ranks with the same `system` can see and end each other's processes."""
+
+    host: str
+    system: str
+    pid: int
+
+
+class Losses:
+    """Know which ranks of a communicator have died.
+
+    survives  whether the MPI lets the others go on; if not, nobody is ever seen dead
+    dead      the ranks that have died, as far as `look` has seen
+    """
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        """Learn where the ranks are; collective."""
+        self._comm = comm
+        self.survives = _fault_tolerant(comm)
+        self.dead: frozenset[int] = frozenset()
+        places = gather(comm, _here())
+        self._places: list[_Place] = broadcast(comm, None if places is None else lambda: places)
+
+    def look(self) -> bool:
+        """Learn of deaths; return whether there are new ones."""
+        if not self.survives:
+            return False
+        failed = self._comm.Get_failed()
+        number = failed.Get_size()
+        if number == len(self.dead):
+            return False
+        known, members = self.dead, self._comm.Get_group()
+        self.dead = frozenset(failed.Translate_ranks(range(number), members))
+        self._comm.Ack_failed()
+        if self._comm.rank == 0:
+            _LOG.warning("%s died", self.names(self.dead - known))
+        return True
+
+    def caused(self, error: MPI.Exception) -> bool:
+        """Return whether a message failed because its other end has died."""
+        kinds = (MPI.ERR_PROC_FAILED, MPI.ERR_PROC_FAILED_PENDING, MPI.ERR_IN_STATUS)
+        return self.survives and error.Get_error_class() in kinds
+
+    @contextmanager
+    def no_death(self, what: str) -> Iterator[None]:
+        """Raise LostRankError, saying what cannot go on, when a rank dies on whom this rank depends."""
+        try:
+            yield
+        except MPI.Exception as error:
+            if not self.caused(error):
+                raise
+            self.look()
+            raise LostRankError(f"{self.names(self.dead)} died, and {what}") from None
+
+    def names(self, ranks: Iterable[int]) -> str:
+        """Return the ranks with their hosts, for a message."""
+        return ", ".join(f"rank {rank} on {self._places[rank].host}" for rank in sorted(ranks)) or "a rank"
+
+    def process(self, rank: int) -> str:
+        """Return which process a rank is, for a message."""
+        return f"process {self._places[rank].pid} on {self._places[rank].host}"
+
+    def end(self, absent: Iterable[int]) -> None:
+        """End the program with status 0 if ranks are absent, dead or not answering; those are ended, too.
+
+        Does nothing without any. To be called on every other rank, when all output is written: MPI cannot be
+        left as usual while a rank does not leave it.
+        """
+        missing = set(absent)
+        if not missing:
+            return
+        self.look()
+        silent = missing - self.dead
+        if silent and self._comm.rank == 0:
+            _LOG.warning("%s does not answer: it is ended", self.names(silent))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if not self.survives:
+            if self._comm.rank == 0:
+                MPI.COMM_WORLD.Abort(0)
+            time.sleep(_HOUR)
+        for rank in silent:
+            self._end_process(rank, missing)
+        os._exit(0)
+
+    def _end_process(self, rank: int, missing: set[int]) -> None:
+        """End the process of a rank, from the first rank beside it."""
+        place = self._places[rank]
+        beside = [
+            other
+            for other, its in enumerate(self._places)
+            if its.system == place.system and other not in missing
+        ]
+        if beside[:1] == [self._comm.rank]:
+            with suppress(ProcessLookupError):
+                os.kill(place.pid, signal.SIGKILL)
+        elif not beside and self._comm.rank == 0:
+            _LOG.warning(
+                "no other rank is on its host: the launcher waits until somebody ends %s", self.process(rank)
+            )
+            sys.stderr.flush()
+
+
+def _fault_tolerant(comm: MPI.Intracomm) -> bool:
+    """Return whether survivors of a death can go on: the library must be able to, and be told so."""
+    if os.environ.get(_ENABLED, "").lower() not in ("1", "true"):
+        return False
+    try:
+        comm.Ack_failed()
+    except (NotImplementedError, AttributeError, MPI.Exception):
+        return False
+    return True
+
+
+def _here() -> _Place:
+    host = socket.gethostname()
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        system = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        system = host
+    return _Place(host, system, os.getpid())
