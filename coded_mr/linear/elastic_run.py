@@ -89,10 +89,10 @@ class ElasticMatrix(Served):
         hands: list[list[Reals]] = [[] for _ in range(comm.size)]
         with self._losses.no_death("the matrix was not yet stored: run again"):
             signals = self._prepared(lambda: self._code(matrices, settings, hands))
+            self._preemption = Preemption() if signals else None
             self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
             self._stored: list[Reals] = scatter(self._comm, None if comm.rank else lambda: hands)
-        self._preemption = Preemption() if signals else None
-        self._open()
+            self._open()
 
     @property
     def machines(self) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ class Losses:
         self.look()
         silent = missing - self.dead
         if silent and self._comm.rank == 0:
-            _LOG.warning("%s does not answer: it is ended", self.names(silent))
+            _LOG.warning("no answer from %s: ended", self.names(silent))
         sys.stdout.flush()
         sys.stderr.flush()
         if not self.survives:

@@ -87,7 +87,7 @@ class CodedMatrix(Served):
             self.allocation: Allocation = self._prepared(lambda: self._code(A, rule, height, seed))
             self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
             self._stored: Reals = scatter(self._comm, None if comm.rank else self._hands)
-        self._open()
+            self._open()
 
     def _code(self, A: object, rule: Rule | None, height: int | None, seed: int) -> Allocation:
         workers = self._comm.size - 1

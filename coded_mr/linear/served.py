@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from mpi4py import MPI
 
-from coded_mr.engine.waiting import broadcast
+from coded_mr.engine.waiting import barrier, broadcast
 from coded_mr.errors import LostRankError, UsageError
 from coded_mr.linear.calls import Calls, serve
 from coded_mr.linear.losses import PATIENCE, Losses
@@ -51,7 +51,8 @@ class Served:
         return value  # type: ignore[return-value]
 
     def _open(self) -> None:
-        """Begin to listen to the workers, when all have what they store."""
+        """Begin to listen to the workers, when all have what they store; collective."""
+        barrier(self._comm)
         if self._comm.rank == 0:
             self._calls = Calls(self._comm, self._losses)
 
