@@ -5,6 +5,7 @@ The ranks that are started here survive the death of others where the MPI can ca
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import sys
@@ -35,6 +36,8 @@ Work = Callable[["MPI.Intracomm"], None]
 
 # What launchers return when a rank was killed by SIGKILL, or by what the system does to too much memory.
 _KILLED = (9, 128 + 9)
+
+_START_SECONDS = 300.0
 
 
 def add_common(parser: Parser) -> None:
@@ -108,8 +111,11 @@ def run(name: str, arguments: Sequence[str], options: argparse.Namespace, ranks:
         return _start(name, arguments, options, wanted)
     logging.basicConfig(format="coded-mr: %(message)s")
     os.environ.update(rank_settings(os.environ))
+    # Where ranks survive others, one that dies before MPI has started would be waited for without end.
+    faulthandler.dump_traceback_later(_START_SECONDS, exit=True)
     from mpi4py import MPI
 
+    faulthandler.cancel_dump_traceback_later()
     from coded_mr.engine.failing import abort
 
     world = MPI.COMM_WORLD

@@ -94,6 +94,16 @@ def test_the_plot_has_every_point_and_the_measured_ones(capsys, tmp_path: Path):
     assert len(line.get("points").split()) == sum(point["corner"] for point in found["points"])
 
 
+def test_a_run_with_memory_sharing_is_a_measured_point(capsys, tmp_path: Path):
+    """The parts were mapped one after the other: their latencies add up."""
+    run = tmp_path / "run.json"
+    parts = [{"q": q, "latencies": [{"rank": 0, "seconds": seconds}]} for q, seconds in ((2, 0.5), (4, 1.25))]
+    document = {"format": "coded-mr-shared-product/1", "load": {"measured": "3/2"}, "parts": parts}
+    run.write_text(json.dumps(document))
+    found = tradeoff(capsys, "-K", "4", "--mu", "1/2", "-N", "4", "--measured", str(run))
+    assert found["measured"] == [{"D": 1.75, "L": 1.5, "label": "q=2+4, measured"}]
+
+
 def test_every_subcommand_that_help_lists_explains_itself(capsys):
     with pytest.raises(SystemExit):
         main(["linear", "--help"])
@@ -129,6 +139,10 @@ def refused(capsys, *words: str) -> str:
         (["tradeoff", "-K", "4", "--mu", "1/2", "-N", "4", "--costs", "1"], "must be two numbers"),
         (["matmul", "A.npy", "X.npy", "-o", "Y.npy"], "how many servers?"),
         (["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "1"], "waiting for q = 1 servers"),
+        (["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "2,4"], "give both, or neither"),
+        (["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "--share", "1/2"], "give both, or neither"),
+        (["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "4,2"], "the lesser first"),
+        (["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "2,5"], "waiting for q = 5 servers"),
         (
             ["matmul", "A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "--slow", "4:1"],
             "--slow 4: there is no",

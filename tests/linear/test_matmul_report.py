@@ -44,6 +44,8 @@ def test_json_has_exact_loads_and_the_order_of_finishing(report: ProductReport) 
 
 def test_the_summary_names_who_was_not_waited_for(report: ProductReport) -> None:
     first, second, third = report.summary().splitlines()
-    assert first == "finished  3 (0.250 s), 0 (0.500 s), 5 (0.500 s), 2 (1.000 s); not waited for: 1, 4"
+    assert (
+        first == "finished  3 (0.250 s), 0 (0.500 s), 5 (0.500 s), 2 (1.000 s); not waited for: 1, 4; died: 1"
+    )
     assert "L = 21/5 (4.2), measured 4.2: 20 packets, 168 B coded, headers 288 B" in second
     assert third == "seconds   map 1.000, shuffle and decode 0.250, total 1.500"

@@ -95,6 +95,23 @@ def test_the_command_writes_the_product_and_leaves_out_the_slow_rank(mpi: Mpi, f
     assert "not waited for: 0" in done.stdout
 
 
+def test_the_command_shares_memory_between_two_numbers_of_finishers(mpi: Mpi, folder: Path) -> None:
+    """Half of the paper's first example for q = 2, half for q = 4: D and L are midway."""
+    random = np.random.default_rng(6)
+    np.save(folder / "A.npy", random.integers(0, 256, (24, 8), dtype=np.uint8))
+    np.save(folder / "X.npy", random.integers(0, 256, (8, 4), dtype=np.uint8))
+    words = ["A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "2,4", "--share", "0.5", "--json", "run.json"]
+    done = command(mpi, folder, *words)
+    assert done.returncode == 0, done.stderr
+    assert (np.load(folder / "Y.npy") == expected(folder)).all()
+    report = json.loads((folder / "run.json").read_text())
+    assert report["load"] == {"formula": "3/2", "measured": "3/2"}
+    assert report["latency"]["formula"] == "14/3"
+    assert [part["q"] for part in report["parts"]] == [2, 4]
+    assert report["latency"]["seconds"] == sum(part["latency"]["seconds"] for part in report["parts"])
+    assert "D = 14/3 units" in done.stdout
+
+
 def test_the_command_joins_the_ranks_of_a_launcher(mpi: Mpi, folder: Path) -> None:
     words = ["linear", "matmul", "A.npy", "X.npy", "-o", "Y.npy", "--bits", "16", "--quiet"]
     done = mpi.run(3, [mpi.python, "-m", "coded_mr", *words], cwd=folder, timeout=LIMIT)

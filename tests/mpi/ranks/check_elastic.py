@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -21,6 +19,7 @@ from coded_mr.linear.delays import Fixed
 from coded_mr.linear.elastic_run import ElasticMatrix, with_elastic_matrix
 from coded_mr.linear.elastic_steps import Policy, Settings
 from coded_mr.linear.traces import cycle, random_trace
+from tests.mpi.stopping import stopped
 
 pytestmark = pytest.mark.mpi
 
@@ -34,16 +33,6 @@ PIDS = WORLD.allgather(os.getpid())
 
 def example(p: int, q: int) -> Any:
     return np.random.default_rng(p).standard_normal((p, q))
-
-
-@contextmanager
-def stopped(rank: int) -> Iterator[None]:
-    """Stop a rank of this host while rank 0 is inside; only rank 0 may call it."""
-    os.kill(PIDS[rank], signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(PIDS[rank], signal.SIGCONT)
 
 
 def sets_of(least: int) -> list[tuple[int, ...]]:
@@ -93,7 +82,7 @@ def test_margin_covers_a_stopped_machine() -> None:
 
     def work(matrix: ElasticMatrix) -> None:
         for gone in MACHINES:
-            with stopped(gone):
+            with stopped([PIDS[gone]]):
                 for number in range(5):
                     w = example(3, number + 1)
                     step = matrix.step(w, MACHINES)

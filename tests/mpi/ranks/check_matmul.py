@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -19,6 +17,7 @@ from coded_mr.engine.multicast import GroupTransport
 from coded_mr.errors import UsageError
 from coded_mr.linear.exact_product import FieldMatrix, FieldProduct, matmul
 from coded_mr.linear.sharing import SharedMatrix
+from tests.mpi.stopping import stopped
 
 SIZES = (4, 6)
 
@@ -129,7 +128,7 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
     processes = world.allgather(os.getpid())
     A = made(8, (30, 7), 4)
     with FieldMatrix(on_rank_0(A), storage=HALF, finishers=world.size - number) as matrix:
-        for round_, stopped in enumerate(combinations(range(1, world.size), number)):
+        for round_, stopping in enumerate(combinations(range(1, world.size), number)):
             X = made(8, (7, 6), round_)
             if world.rank:
                 # No collective here: a rank that stops in one would hold up the others.
@@ -138,19 +137,12 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
                 continue
             for _ in range(world.size - 1):
                 world.Recv(np.empty(1), MPI.ANY_SOURCE, TAG)
-            # All have asked for their vectors by then, and wait: one stopped while it sends could leave the
-            # queue of shared memory to rank 0 unusable, and one that has not asked would ask in vain later.
-            time.sleep(0.3)
-            for rank in stopped:
-                os.kill(processes[rank], signal.SIGSTOP)
-            try:
+            # All have asked for their vectors by then: one that has not would ask in vain later.
+            with stopped([processes[rank] for rank in stopping]):
                 found = matrix.multiply(X)
-            finally:
-                for rank in stopped:
-                    os.kill(processes[rank], signal.SIGCONT)
             assert found is not None
             assert found.report is not None
-            assert found.report.finishers == tuple(sorted(set(range(world.size)) - set(stopped)))
+            assert found.report.finishers == tuple(sorted(set(range(world.size)) - set(stopping)))
             assert (expected(8, A, X) == found.Y).all()
     assert matrix.absent == ()
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -18,8 +16,10 @@ from coded_mr.errors import UsageError
 from coded_mr.linear.allocation_rules import Rule, best, optimal, replication, tolerant, uncoded, uniform
 from coded_mr.linear.calls import Calls, serve
 from coded_mr.linear.delays import Delays, Fixed
+from coded_mr.linear.losses import Losses
 from coded_mr.linear.real_product import CodedMatrix, matvec, with_coded_matrix
 from coded_mr.theory.load_allocation import Group
+from tests.mpi.stopping import stopped
 
 pytestmark = pytest.mark.mpi
 
@@ -35,17 +35,6 @@ GROUPS = (Group(1, 4.0, 0.2), Group(WORKERS - 1, 1.0, 0.5))
 
 def example(p: int, q: int, dtype: Any = np.float64) -> Any:
     return np.random.default_rng(p).standard_normal((p, q)).astype(dtype)
-
-
-@contextmanager
-def stopped(rank: int) -> Iterator[None]:
-    """Stop a rank of this host while rank 0 is inside; only rank 0 may call it."""
-    pid = PIDS[rank]
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -110,9 +99,7 @@ def test_stopped_workers_are_not_waited_for_and_their_late_rows_are_discarded() 
 
     def work(matrix: CodedMatrix) -> None:
         for gone in combinations(range(1, WORLD.size), third):
-            with ExitStack() as stack:
-                for rank in gone:
-                    stack.enter_context(stopped(rank))
+            with stopped([PIDS[rank] for rank in gone]):
                 for number in range(10):
                     x = example(4, number + 1)
                     found = matrix.product(x)
@@ -127,10 +114,11 @@ def test_stopped_workers_are_not_waited_for_and_their_late_rows_are_discarded() 
 def test_answers_to_older_calls_are_discarded() -> None:
     """Without a cancel every worker answers both calls; only the second one's answers are handed out."""
     comm = WORLD.Dup()
+    losses = Losses(comm)
     if comm.rank:
-        serve(comm, lambda epoch, message, unwanted: (epoch, message))
+        serve(comm, lambda epoch, message, unwanted: (epoch, message), losses)
     else:
-        calls = Calls(comm)
+        calls = Calls(comm, losses)
         calls.start("first", calls.workers)
         second = calls.start("second", calls.workers)
         answers = calls.answers(second)
@@ -144,6 +132,7 @@ def test_answers_to_older_calls_are_discarded() -> None:
 def test_cancelled_worker_gives_up_though_nothing_else_is_asked() -> None:
     """Each worker tells rank 0, beside the calls, that it has stopped an endless computation."""
     comm = WORLD.Dup()
+    losses = Losses(comm)
 
     def endless(epoch: int, message: object, unwanted: Callable[[], bool]) -> None:
         WORLD.send("begun", 0)
@@ -152,9 +141,9 @@ def test_cancelled_worker_gives_up_though_nothing_else_is_asked() -> None:
         WORLD.send("given up", 0)
 
     if comm.rank:
-        serve(comm, endless)
+        serve(comm, endless, losses)
     else:
-        calls = Calls(comm)
+        calls = Calls(comm, losses)
         epoch = calls.start("compute", calls.workers)
         assert {WORLD.recv(source=rank) for rank in calls.workers} == {"begun"}
         calls.cancel(epoch)
