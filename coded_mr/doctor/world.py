@@ -29,6 +29,8 @@ _ROUND_TRIPS = 10
 
 def describe_mpi() -> Mpi:
     """Return which MPI this process runs."""
+    from mpi4py import MPI
+
     library = MPI.Get_library_version().replace("\0", "").splitlines()[0].partition(", package")[0]
     major, minor = MPI.Get_version()
     return Mpi(" ".join(library.split()), f"{major}.{minor}", MPI.Query_thread())
@@ -64,6 +66,8 @@ def examine(
 
 def _communicators(world: MPI.Intracomm) -> Finding:
     """Make some communicators at once; a limit that is far away is quoted, not tried."""
+    from mpi4py import MPI
+
     library = MPI.Get_library_version()
     known = next((limit for name, limit in _KNOWN.items() if name in library), None)
     made: list[MPI.Intracomm] = []
