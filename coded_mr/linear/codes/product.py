@@ -18,9 +18,11 @@ __all__ = ["kernels", "multiply"]
 def kernels(over: Field) -> tuple[str, ...]:
     """Return the kernels that can multiply over this field here, the fastest first.
 
-    "isal"  Intel's ISA-L from the pyeclib wheel, GF(2^8) only; "lanes"  numpy, always there.
+    "isal"  Intel's ISA-L from the pyeclib wheel; "lanes"  numpy, always there. The order is that measured by
+    `benchmarks.linear_codes`.
     """
-    return ("isal", "lanes") if over.bits == 8 and isal.library() is not None else ("lanes",)
+    there = isal.library() is not None and (over.bits == 8 or isal.wide_loop() is not None)
+    return ("isal", "lanes") if there else ("lanes",)
 
 
 def multiply(over: Field, matrix: Any, rows: Any, *, kernel: str | None = None) -> Array:
@@ -57,7 +59,7 @@ def _product(over: Field, matrix: Array, rows: Array, kernel: str) -> Array:
     out = np.zeros((matrix.shape[0], rows.shape[1]), dtype=over.dtype)
     if out.size and rows.size:
         if kernel == "isal":
-            isal.multiply(matrix, np.ascontiguousarray(rows), out)
+            isal.multiply(over, matrix, np.ascontiguousarray(rows), out)
         else:
             lanes.multiply(over, matrix, np.ascontiguousarray(rows), out)
     return out
