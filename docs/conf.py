@@ -55,4 +55,5 @@ html_show_sphinx = False
 smartquotes = False
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
-pygments_style = "tango"
+pygments_style = "default"
+pygments_dark_style = "github-dark"

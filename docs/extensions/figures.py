@@ -1,17 +1,17 @@
-"""The directives `plan-picture` and `times-picture`: pictures of plans and times, computed when the site is built.
+"""The directives `plan-picture` and `times-picture`: drawn when the site is built.
 
-    ```{plan-picture} placement
-    :scheme: solver_helper
-    :numbers: partitions=3 solvers=3 r=2 helpers=2
+```{plan-picture} placement
+:scheme: solver_helper
+:numbers: partitions=3 solvers=3 r=2 helpers=2
 
-    The caption.
-    ```
+The caption.
+```
 
-    ```{times-picture} 1,2,1
-    :partitions: 16
+```{times-picture} 1,2,1
+:partitions: 16
 
-    The caption.
-    ```
+The caption.
+```
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["PlanPicture", "TimesPicture", "planned", "setup"]
 
 
 def planned(scheme: str, numbers: str) -> Plan:
-    """Return the plan of a scheme, "name=number" for each of its arguments; raises PlanError unless it works."""
+    """Return the plan of a scheme, "name=number" for each argument; raises PlanError unless it works."""
     arguments = (word.partition("=") for word in numbers.split())
     plan: Plan = getattr(schemes, scheme)(**{name: int(number) for name, _, number in arguments})
     verify(plan)

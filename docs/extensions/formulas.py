@@ -1,14 +1,14 @@
 """The directive `formula`: a formula, the function that computes it, and an example of both.
 
-    ```{formula} coded_mr.theory.load.communication_load
-    :uses: fractions.Fraction
-    :source: arXiv 1702.07297, Theorem 1
+```{formula} coded_mr.theory.load.communication_load
+:uses: fractions.Fraction
+:source: arXiv 1702.07297, Theorem 1
 
-    f(r) = \\frac{Q - r}{Q (r + 1)}
+f(r) = \\frac{Q - r}{Q (r + 1)}
 
-    >>> print(communication_load(3, 2))
-    1/9
-    ```
+>>> print(communication_load(3, 2))
+1/9
+```
 """
 
 from __future__ import annotations
@@ -50,11 +50,16 @@ class Formula:
     @property
     def session(self) -> str:
         """Return the example with what it has to import."""
-        imports = [
-            f">>> from {module} import {name}"
-            for module, _, name in (full.rpartition(".") for full in (*self.uses, self.function))
-        ]
+        imports = dict.fromkeys(_import_of(full) for full in (*self.uses, self.function))
         return "\n".join([*imports, self.example])
+
+
+def _import_of(full: str) -> str:
+    """Return what imports a name, or the class that it is a method of."""
+    owner, _, name = full.rpartition(".")
+    if owner.rpartition(".")[2][:1].isupper():
+        return _import_of(owner)
+    return f">>> from {owner} import {name}"
 
 
 class FormulaDirective(SphinxDirective):

@@ -1,4 +1,4 @@
-"""The parsers of the commands: each command is asked for its help, and gives the parser that would print it."""
+"""The parsers of the commands: each is asked for its help, and gives the parser that would print it."""
 
 from __future__ import annotations
 

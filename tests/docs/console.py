@@ -30,7 +30,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-__all__ = ["Block", "Command", "Page", "elsewhere", "matches", "script", "spoken", "statuses"]
+__all__ = ["Block", "Command", "Page", "matches", "script", "spoken", "statuses"]
 
 _COMMENT = re.compile(r"<!-- (?P<words>(?:numbers vary|status|elsewhere)\b.*?) -->", re.DOTALL)
 _ELSEWHERE = re.compile(r"elsewhere: (?P<test>\S+) needs (?P<what>.+)", re.DOTALL)
@@ -136,7 +136,8 @@ def _commands(token: Token) -> Iterator[Command]:
 
 def script(commands: Sequence[str]) -> str:
     """Return a shell script that runs commands one after the other and marks where each one ends."""
-    return "".join(f"{{ {command}\n}} </dev/null 2>&1\nprintf '{_MARK}%d{_MARK}' $?\n" for command in commands)
+    end = f"</dev/null 2>&1\nprintf '{_MARK}%d{_MARK}' $?"
+    return "".join(f"{{ {command}\n}} {end}\n" for command in commands)
 
 
 def statuses(output: str) -> list[tuple[str, int]]:
@@ -167,7 +168,7 @@ def _number_pattern(text: str) -> str:
 
 
 def spoken(command: str) -> Iterator[list[str]]:
-    """Yield the words after `coded-mr` wherever a command calls it, whatever starts it; `-t coded-mr` is a name."""
+    """Yield the words after each call of `coded-mr`, whatever starts it; in `-t coded-mr` it is a name."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = "#"
