@@ -35,7 +35,7 @@ __all__ = ["Block", "Command", "Page", "matches", "script", "spoken", "statuses"
 _COMMENT = re.compile(r"<!-- (?P<words>(?:numbers vary|status|elsewhere)\b.*?) -->", re.DOTALL)
 _ELSEWHERE = re.compile(r"elsewhere: (?P<test>\S+) needs (?P<what>.+)", re.DOTALL)
 _PROGRAMS = ("$", "coded-mr", "python3", "bash", "mpirun", "srun", "docker")
-_NUMBER = re.compile(r"[0-9][0-9,.]*")
+_ANY_NUMBER = r"[0-9](?:[0-9,.]|e[+-][0-9])*"
 # A run that takes long on a busy machine says how far it is.
 _PROGRESS = re.compile(r"^coded-mr: \w+ +\d+%.*\n", re.MULTILINE)
 # Ends what a command printed; no program prints this character.
@@ -164,7 +164,7 @@ def _line_pattern(line: str, varying: Sequence[str] | None) -> str:
 
 def _number_pattern(text: str) -> str:
     """Return a pattern in which every number stands for any."""
-    return r"[0-9][0-9,.]*".join(map(re.escape, _NUMBER.split(text)))
+    return _ANY_NUMBER.join(map(re.escape, re.split(_ANY_NUMBER, text)))
 
 
 def spoken(command: str) -> Iterator[list[str]]:

@@ -15,6 +15,7 @@ _WORDS = {
     "OUT": "words --overwrite",
     "[options]": "--json RUN.json",
     "compare": "compare --rounds 1",
+    "8": "4",
     "1000000": "10000",
     "/data/texts": "texts",
     "/data/words": "words",

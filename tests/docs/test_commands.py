@@ -145,7 +145,8 @@ def test_every_page_has_been_found() -> None:
     assert sum(len(block.commands) for page in PAGES for block in page.here) > 40
 
 
-def test_an_option_that_does_not_exist_is_found() -> None:
+def test_an_option_that_does_not_exist_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(TOP)
     understood(["run", "jobs/grep.py", "texts", "--pattern", "x", "-o", "out"])
     with pytest.raises(UsageError):
         understood(["run", "jobs/grep.py", "texts", "--pattern", "x", "-o", "out", "--colour"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -77,7 +78,7 @@ def test_text_of_help_is_no_markup() -> None:
 
 
 def test_the_parameters_of_a_job_are_among_its_options() -> None:
-    parser = parser_of(["run", "jobs/grep.py"])
+    parser = parser_of(["run", str(Path(__file__).parents[2] / "jobs" / "grep.py")])
     assert any("--pattern" in action.option_strings for action in parser._actions)
 
 
