@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -23,11 +24,12 @@ PAGES = [path.relative_to(TOP / "docs").with_suffix("") for path in (TOP / "docs
 
 
 class Resources(HTMLParser):
-    """Collect what a page loads, and the identifiers that it has."""
+    """Collect what a page loads, where it leads, and the identifiers that it has."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.loaded: list[str] = []
+        self.links: list[str] = []
         self.ids: list[str] = []
         self.feed(text)
 
@@ -37,6 +39,8 @@ class Resources(HTMLParser):
             self.loaded += [value for value in (values.get("src"),) if value]
         if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload"):
             self.loaded.append(values.get("href") or "")
+        if tag == "a" and (target := values.get("href")):
+            self.links.append(target)
         if identifier := values.get("id"):
             self.ids.append(identifier)
 
@@ -57,7 +61,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, offline: dict[str, str]) -> Path:
     """Build the site."""
-    made = tmp_path_factory.mktemp("site") / "html"
+    made = tmp_path_factory.mktemp("site").resolve() / "html"
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-b", "html", "docs", str(made)],
         cwd=TOP,
@@ -88,6 +92,19 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     outside = re.compile(r"(@import|url\()\s*['\"]?(https?:)?//")
     for sheet in site.rglob("*.css"):
         assert not outside.search(sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_links_lead_somewhere(site: Path) -> None:
+    pages = {page: Resources(page.read_text(encoding="utf-8")) for page in site.rglob("*.html")}
+    for page, found in pages.items():
+        for link in found.links:
+            path, _, fragment = link.partition("#")
+            if "//" in path:
+                continue
+            target = (page.parent / path).resolve() if path else page
+            assert target.is_file(), f"{page.name}: {link}"
+            if fragment and target in pages:
+                assert unquote(fragment) in pages[target].ids, f"{page.name}: {link}"
 
 
 def test_formulas_and_pictures_are_in_the_pages_themselves(site: Path) -> None:
