@@ -6,6 +6,7 @@ ranks may die. Rank 0 checks all products, and prints who is absent at the end.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -95,6 +96,7 @@ def main(moment: str, spare: int, victims: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(float(os.environ.get("STUCK_SECONDS", "60")), exit=True)
     try:
         main(sys.argv[1], int(sys.argv[2]), [int(rank) for rank in sys.argv[3:]])
     except CodedMRError as error:
