@@ -115,6 +115,9 @@ class Shuffle:
             with Groups(self._world, epoch.groups) as groups:
                 self.traffic.groups += len(groups)
                 self.traffic.group_seconds += time.perf_counter() - started
+                if epoch.groups:
+                    # What is sent must not get in the way of groups that are still being made.
+                    barrier(self._world)
                 transport = self._carrier.transport(self._world, groups, chunk=limits.chunk, link=self._link)
                 window = Window(packets=limits.packets, bytes=limits.bytes)
                 tick = self._tick(window, transport)
