@@ -153,11 +153,15 @@ class _Ranks:
 
     @cached_property
     def _planned(self) -> Decision:
-        """Return what the planner makes of a calibration of each transport on this network."""
+        """Return what the planner makes of a calibration of each transport on this network.
+
+        The last sample of the job counts for all: else the transport whose sample was luckiest would win.
+        """
         Q = self._task.setting.hosts
         started = time.monotonic()
-        sessions = [self._session(_Way(Q, transport)) for transport in TRANSPORTS]
-        machines = [machine for session in sessions for machine in session.machines()]
+        profiles = [self._session(_Way(Q, transport)).calibrate() for transport in TRANSPORTS]
+        networks = {name: found for profile in profiles for name, found in profile.networks.items()}
+        machines = replace(profiles[-1], networks=networks).machines(Q)
         decision = broadcast(self._world, lambda: decide(Request(Q, self._world.size), machines))
         if self._world.rank == 0:
             print(f"  calibrated in {time.monotonic() - started:.1f} s", flush=True)
