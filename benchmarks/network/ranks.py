@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from mpi4py import MPI
 
+from benchmarks.cluster import ClusterError
 from benchmarks.network.ideal import busiest_link
 from benchmarks.network.inputs import JOBS, check
 from benchmarks.network.records import Link, Run, append
@@ -25,7 +26,7 @@ from benchmarks.network.settings import Rival
 from benchmarks.network.task import Task
 from coded_mr.engine.comparison import times_of
 from coded_mr.engine.failing import abort
-from coded_mr.engine.multicast import TRANSPORTS
+from coded_mr.engine.multicast import AUTO
 from coded_mr.engine.run_report import RunReport
 from coded_mr.engine.runner import Order, Session
 from coded_mr.engine.shuffle import Limits
@@ -67,8 +68,7 @@ class _Ranks:
             if broadcast(self._world, lambda: time.time() > self._task.deadline):
                 return
             if rival.scheme is None:
-                transport, decision = self._choice(rival.solvers)
-                way = _Way(self._task.setting.hosts, transport)
+                way, decision = _Way(self._task.setting.hosts, AUTO), self._choice(rival.solvers)
             else:
                 way = _Way(rival.solvers, rival.transport, rival.one_sender, rival.loss)
                 decision = rival.decision()
@@ -112,8 +112,8 @@ class _Ranks:
             wire=wire,
             repairs=sum(each.repairs for each in traffic),
         )
-        if report.transport != way.transport:
-            raise RuntimeError(f"{rival.name} went by {report.transport}, not by {way.transport}")
+        if way.transport not in (AUTO, report.transport):
+            raise ClusterError(f"{rival.name} went by {report.transport}, not by {way.transport}")
         print(
             f"  round {number}: {run.total:7.3f} s (map {run.map:.3f}, shuffle {run.shuffle:.3f}, reduce "
             f"{run.reduce:.3f})  {rival.name}" + (f": {run.plan}, {run.transport}" * (rival.scheme is None)),
@@ -144,24 +144,16 @@ class _Ranks:
             self._sessions[way] = self._stack.enter_context(session)
         return self._sessions[way]
 
-    def _choice(self, solvers: int) -> tuple[str, Decision]:
-        """Return transport and plan that the planner chooses, of all or of those with so many solvers."""
-        fitting = (c for c in self._planned.considered if solvers in (0, c.solvers))
-        chosen = next(fitting)
-        assert chosen.machine.transport is not None
-        return chosen.machine.transport, replace(self._planned, chosen=chosen)
+    def _choice(self, solvers: int) -> Decision:
+        """Return what the planner chooses, of all plans and transports or of those with so many solvers."""
+        chosen = next(c for c in self._planned.considered if solvers in (0, c.solvers))
+        return replace(self._planned, chosen=chosen)
 
     @cached_property
     def _planned(self) -> Decision:
-        """Return what the planner makes of a calibration of each transport on this network.
-
-        The last sample of the job counts for all: else the transport whose sample was luckiest would win.
-        """
-        Q = self._task.setting.hosts
-        started = time.monotonic()
-        profiles = [self._session(_Way(Q, transport)).calibrate() for transport in TRANSPORTS]
-        networks = {name: found for profile in profiles for name, found in profile.networks.items()}
-        machines = replace(profiles[-1], networks=networks).machines(Q)
+        """Return what the planner makes of a calibration on this network."""
+        Q, started = self._task.setting.hosts, time.monotonic()
+        machines = self._session(_Way(Q, AUTO)).machines()
         decision = broadcast(self._world, lambda: decide(Request(Q, self._world.size), machines))
         if self._world.rank == 0:
             print(f"  calibrated in {time.monotonic() - started:.1f} s", flush=True)
