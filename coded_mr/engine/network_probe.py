@@ -20,7 +20,8 @@ from coded_mr.plan.model import Batch, Packet, Plan, Term
 
 __all__ = ["probe_network"]
 
-_SMALL, _LARGE, _LARGEST = 1 << 10, 64 << 10, 4 << 20
+_SMALL, _MEDIUM, _LARGE, _LARGEST = 1 << 10, 4 << 10, 64 << 10, 4 << 20
+_SLOW = 0.005  # seconds that medium packets take on a network on which large ones would take too long
 _MANY = 8  # packets of a rank, to tell what each costs from what a shuffle costs
 
 
@@ -60,19 +61,23 @@ def _byte_seconds(
     world: MPI.Intracomm, tools: Tools, receivers: int, budget: float, fixed: float, packet_seconds: float
 ) -> tuple[float, float]:
     """Return the seconds for a byte to so many receivers, and how long it took to find out."""
-    # Where a multicast is many copies, they take no longer together than one large packet.
-    size, spent = max(_LARGE // receivers, _SMALL), 0.0
-    while True:
+    size = _MEDIUM
+    found = _exchange(world, tools, receivers, size)
+    spent = found.seconds
+    beside = fixed + found.packets * packet_seconds
+    if found.seconds - beside < _SLOW:
+        size = _LARGE
         found = _exchange(world, tools, receivers, size)
         spent += found.seconds
-        if size >= _LARGEST or 4 * found.seconds > budget - spent:
-            break
-        size *= 4
+        while size < _LARGEST and 4 * found.seconds < budget - spent:
+            size *= 4
+            found = _exchange(world, tools, receivers, size)
+            spent += found.seconds
     # The better of two, for the same reason.
     again = _exchange(world, tools, receivers, size)
     whole = min(found.seconds, again.seconds)
     # A transfer too short to stand out from what comes with it is at least a part of the whole.
-    moving = max(whole - fixed - found.packets * packet_seconds, whole / 4)
+    moving = max(whole - beside, whole / 4)
     return moving / (found.packets * size), spent + again.seconds
 
 
