@@ -207,7 +207,7 @@ def _together(
     work = np.array([alone.pieces_seconds, alone.part_seconds + size * alone.reduce_seconds])
     world.Allreduce(MPI.IN_PLACE, work, MPI.SUM)
     slots = np.clip(work / np.maximum(fastest, 1e-9), 1.0, world.size)
-    # The sample's files are in memory by now: more than the processors can do is chance. Parts wait for disks.
+    # The sample is in memory by now: more than the processors can do is chance. Only parts wait for disks.
     return min(float(slots[0]), _processors(world)), float(slots[1])
 
 

