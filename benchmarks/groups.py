@@ -55,7 +55,11 @@ def _setup(Q: int, r: int) -> None:
             comm.Free()
 
     def ours() -> None:
-        Groups(world, order).free()
+        groups = Groups(world)
+        for group in order:
+            if world.rank in group:
+                groups.make(group)
+        groups.free()
 
     ours()
     split, fast = float("inf"), float("inf")

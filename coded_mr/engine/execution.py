@@ -89,25 +89,24 @@ class Execution:
         mapping = Mapping(
             tools.worker, tools.kernel, self._plan, store, mine, self.count, self.timeline, progress.poll
         )
-        progress.watch(lambda: mapping.status)
+        shuffle = Shuffle(
+            comm,
+            self._plan,
+            store,
+            limits=tools.limits,
+            blame=self._blame,
+            mapping=mapping,
+            link=tools.link,
+            carrier=tools.carrier,
+        )
+        progress.watch(lambda: shuffle.status)
+        shuffle.prepare()
         if not self._overlap:
             mapping.finish()
             self._agree(comm, mapping.digests, progress)
         counter = InterfaceCounter(comm)
         counter.start()
         with self.timeline.stage("shuffle"):
-            shuffle = Shuffle(
-                comm,
-                self._plan,
-                store,
-                limits=tools.limits,
-                blame=self._blame,
-                mapping=mapping if self._overlap else None,
-                link=tools.link,
-                carrier=tools.carrier,
-                idle=progress.poll,
-            )
-            progress.watch(lambda: shuffle.status)
             self.count.traffic = shuffle.run()
         mapping.finish()
         if self._overlap:

@@ -8,8 +8,6 @@ communicators serve any number of helpers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mpi4py import MPI
 
 __all__ = ["Groups"]
@@ -21,15 +19,20 @@ class Groups:
     Use as a context manager: leaving frees them.
     """
 
-    def __init__(self, world: MPI.Intracomm, groups: Sequence[tuple[int, ...]]) -> None:
-        """Make them; collective over each group's members, in the order given."""
+    def __init__(self, world: MPI.Intracomm) -> None:
+        """Start without any."""
         self._comms: dict[tuple[int, ...], MPI.Intracomm] = {}
-        everyone = world.Get_group()
-        for group in groups:
-            if world.rank in group:
-                members = everyone.Incl(group)
-                self._comms[group] = world.Create_group(members)
-                members.Free()
+        self._world = world
+
+    def make(self, group: tuple[int, ...]) -> None:
+        """Make the communicator of a group that this rank is in; collective over its members.
+
+        All ranks make those that they are in in one order.
+        """
+        everyone = self._world.Get_group()
+        members = everyone.Incl(group)
+        self._comms[group] = self._world.Create_group(members)
+        members.Free()
         everyone.Free()
 
     def __enter__(self) -> Groups:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -21,11 +22,15 @@ from coded_mr.plan.order import map_order
 
 __all__ = ["Mapping"]
 
+# Bytes of input that the worker has been given beyond which it gets no more: enough for it to have something
+# to do while MPI keeps the main thread for some milliseconds.
+_AHEAD = 4 << 20
+
 
 class Mapping:
     """Map the batches of a rank in the worker; keep, count and digest what comes.
 
-    `poll` is called between messages: it takes what the worker has finished and hands it the next batch.
+    `poll` is called between messages: it takes what the worker has finished and hands it the next batches.
     `digests` has the digest of every mapped batch's values: equal on all ranks that map it.
     """
 
@@ -40,7 +45,7 @@ class Mapping:
         timeline: Timeline,
         idle: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start with the first batch; `poll` calls `idle` each time."""
+        """Start with the first batches; `poll` calls `idle` each time."""
         self._worker = worker
         self._kernel = kernel
         self._plan = plan
@@ -55,14 +60,15 @@ class Mapping:
         )
         self._started = timeline.now()
         self._pending = list(reversed(map_order(plan, count.rank)))
-        self._running: tuple[int, Future[list[Value]], Future[Mapped]] | None = None
+        self._given: deque[_Given] = deque()
         self.digests: dict[int, int] = {}
-        self._next()
+        self._give(lambda: True)
+        self._note_end()
 
     @property
     def is_complete(self) -> bool:
         """Tell whether every batch is mapped."""
-        return self._running is None and not self._pending
+        return not self._given and not self._pending
 
     @property
     def status(self) -> Status:
@@ -76,36 +82,36 @@ class Mapping:
     def finish(self) -> None:
         """Map what is left."""
         while not self.is_complete:
-            if self._running is None:
-                self._next()
-            else:
-                self._worker.wait(self._running[1])
+            if self._given:
+                self._worker.wait(self._given[0].values)
             self.poll()
 
     def poll(self, may_start: Callable[[], bool] = lambda: True) -> bool:
-        """Take a finished batch, and start the next if allowed; return whether one was finished."""
+        """Take the finished batches, and start the next if allowed; return whether any was finished."""
         self._idle()
-        finished = self._running is not None and self._running[1].done()
+        finished = 0
+        while self._given and self._given[0].values.done():
+            given = self._given.popleft()
+            self._keep(given.batch, given.values.result(), given.mapped.result())
+            finished += 1
         if finished:
-            assert self._running is not None
-            batch, values, mapped = self._running
-            self._running = None
-            self._keep(batch, values.result(), mapped.result())
-            if not self._pending:
-                self._timeline.add("map", self._started)
-        if self._running is None and self._pending and may_start():
-            self._next()
-        return finished
+            self._note_end()
+        self._give(may_start)
+        return finished > 0
 
-    def _next(self) -> None:
-        if not self._pending:
+    def _note_end(self) -> None:
+        if self.is_complete:
             self._timeline.add("map", self._started)
-            return
-        batch = self._pending.pop()
-        mapped = self._worker.start(partial(self._kernel.map_batch, _Watched(self._files[batch], self._seen)))
-        # The checksums are the worker's too: the main thread has messages to look after.
-        values = self._worker.start(lambda: list(map(Value.of, mapped.result().values)))
-        self._running = batch, values, mapped
+
+    def _give(self, may_start: Callable[[], bool]) -> None:
+        """Give the worker the next batches, at least one when it has none, if allowed."""
+        while self._pending and sum(given.weight for given in self._given) < _AHEAD and may_start():
+            batch = self._pending.pop()
+            files = self._files[batch]
+            mapped = self._worker.start(partial(self._kernel.map_batch, _Watched(files, self._seen)))
+            # The checksums are the worker's too: the main thread has messages to look after.
+            values = self._worker.start(partial(_values_of, mapped))
+            self._given.append(_Given(batch, sum(file.weight for file in files), mapped, values))
 
     def _keep(self, batch: int, values: list[Value], mapped: Mapped) -> None:
         count = self._count
@@ -123,6 +129,16 @@ class Mapping:
                 part.bytes += value.size
         self.digests[batch] = zlib.crc32(pack_header([value.entry for value in values]))
         self._store.put_mapped(batch, values)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A batch that the worker has been given, its bytes of input, and what comes of it."""
+
+    batch: int
+    weight: int
+    mapped: Future[Mapped]
+    values: Future[list[Value]]
 
 
 @dataclass
@@ -149,3 +165,7 @@ class _Watched(list[InputFile]):
             if seen is not None:
                 seen.files += 1
                 seen.bytes += file.weight
+
+
+def _values_of(mapped: Future[Mapped]) -> list[Value]:
+    return list(map(Value.of, mapped.result().values))

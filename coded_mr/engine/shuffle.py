@@ -61,9 +61,8 @@ class Shuffle:
     """Carry out one rank's part in a plan's packets.
 
     `blame` is asked for the file when side information differs from what the sender encoded. With `mapping`
-    the rank's batches are still being mapped: a packet leaves as soon as its last value exists. `link` paces
-    all packets as one shared link would. `carrier` makes the transport, `groups` by default.
-    `idle` is called between messages.
+    the rank's batches may still be being mapped: a packet leaves as soon as its last value exists. `link`
+    paces all packets as one shared link would. `carrier` makes the transport, `groups` by default.
     """
 
     def __init__(
@@ -77,7 +76,6 @@ class Shuffle:
         mapping: Mapping | None = None,
         link: SharedLink | None = None,
         carrier: Carrier | None = None,
-        idle: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare; nothing travels yet."""
         self._world = world
@@ -88,10 +86,13 @@ class Shuffle:
         self._mapping = mapping
         self._link = link
         self._carrier = carrier or Carrier()
-        self._idle = idle
         self._own = sum(world.rank == p.sender or world.rank in p.receivers for p in plan.packets)
         self.traffic = Traffic()
         self._partial: dict[tuple[tuple[int, ...], int], _Partial] = {}
+        self._epochs = self._carrier.epochs(
+            plan.packets, self._limits.groups, one_sender=self._limits.one_sender
+        )
+        self._prepared: Groups | None = None
 
     @property
     def status(self) -> Status:
@@ -104,17 +105,22 @@ class Shuffle:
             "shuffle", done, self._own, traffic.sent_payload + traffic.sent_header + traffic.received
         )
 
+    def prepare(self) -> None:
+        """Set up the first epoch's groups, which `run` does otherwise; collective over the plan's ranks.
+
+        Called while batches are being mapped, it costs no time of its own.
+        """
+        self._prepared = self._set_up(self._epochs[0])
+
     def run(self) -> Traffic:
         """Send and receive every packet of the plan that concerns this rank; collective over its ranks.
 
         Raises NondeterministicMapError and PacketError.
         """
         limits = self._limits
-        for epoch in self._carrier.epochs(self._plan.packets, limits.groups, one_sender=limits.one_sender):
-            started = time.perf_counter()
-            with Groups(self._world, epoch.groups) as groups:
-                self.traffic.groups += len(groups)
-                self.traffic.group_seconds += time.perf_counter() - started
+        for epoch in self._epochs:
+            prepared, self._prepared = self._prepared, None
+            with self._set_up(epoch) if prepared is None else prepared as groups:
                 if epoch.groups:
                     # What is sent must not get in the way of groups that are still being made.
                     barrier(self._world)
@@ -127,20 +133,40 @@ class Shuffle:
                 barrier(self._world)
         return self.traffic
 
+    def _set_up(self, epoch: Epoch) -> Groups:
+        """Make the groups of an epoch, and look after the mapping between any two."""
+        groups, traffic, mapping = Groups(self._world), self.traffic, self._mapping
+        for group in epoch.groups:
+            if self._world.rank not in group:
+                continue
+            is_exposed = mapping is None or mapping.is_complete
+            started = time.perf_counter()
+            groups.make(group)
+            seconds = time.perf_counter() - started
+            traffic.groups += 1
+            traffic.group_seconds += seconds
+            traffic.exposed_group_seconds += seconds * is_exposed
+            if mapping is not None:
+                mapping.poll(lambda: self._may_map)
+        return groups
+
+    @property
+    def _may_map(self) -> bool:
+        return self._store.waiting_bytes <= self._limits.values
+
     def _tick(self, window: Window, transport: Transport) -> Callable[[], bool]:
         """Return what looks after the transport and the mapping meanwhile.
 
         While too much waits for packets nothing new is mapped, unless the oldest packet needs it: then
         nothing could leave.
         """
-        mapping, store, most = self._mapping, self._store, self._limits.values
+        mapping = self._mapping
 
         def tick() -> bool:
             moved = transport.poll()
             if mapping is None:
-                self._idle()
                 return moved
-            return mapping.poll(lambda: store.waiting_bytes <= most or window.needs_more) or moved
+            return mapping.poll(lambda: self._may_map or window.needs_more) or moved
 
         return tick
 

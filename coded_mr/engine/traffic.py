@@ -18,6 +18,7 @@ class Traffic:
     `repairs` combined what was lost; `rest` pieces of a datagram's size went over MPI after all.
     `interface` is what the network interface of this host sent meanwhile, told by one rank of each host; None
     where it has no counter.
+    `exposed_group_seconds` are the part of `group_seconds` in which this rank had nothing left to map.
     `due` and `received` count payload and header once for each receiver: what was sent to, and arrived at.
     """
 
@@ -36,5 +37,6 @@ class Traffic:
     decoded_values: int = 0
     groups: int = 0
     group_seconds: float = 0.0
+    exposed_group_seconds: float = 0.0
     encode_seconds: float = 0.0
     decode_seconds: float = 0.0
