@@ -74,7 +74,7 @@ def _groups(summary: Summary) -> Iterator[Claim]:
     row = _helped(summary, 3, "groups")
     if row is not None:
         share = row.groups / row.total
-        text = "the same by `groups`, r=3: setting the groups up, of the total"
+        text = "the same by `groups`, r=3: setting the groups up, beyond the map, of the total"
         yield Claim(text, "below 2 %", f"{share:.1%}", share < 0.02)
 
 

@@ -104,7 +104,7 @@ class _Ranks:
             reduce=times.reduce,
             encode=max(each.encode_seconds for each in traffic),
             decode=max(each.decode_seconds for each in traffic),
-            groups=max(each.group_seconds for each in traffic),
+            groups=max(each.exposed_group_seconds for each in traffic),
             load=str(report.verification.load),
             busiest=str(busiest_link(report.plan, setting.network, setting.hosts)),
             coded=report.coded_bytes,

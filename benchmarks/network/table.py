@@ -23,7 +23,8 @@ are slow, that they and not the cores are the limit. Every result was compared w
 runs, none wrong.
 
 * Times are seconds, of the slowest rank in each stage, medians ({rounds} of each); `total` is from the first
-  map to the last reduce, with its least and most. `encode`, `decode` and making `groups` are in the shuffle.
+  map to the last reduce, with its least and most. `encode`, `decode` and what making `groups` took beyond
+  the map are in the shuffle.
 * `theory` is c_s times the load of the busiest link when a multicast crosses each link once; on the bus that
   is c_s L. c_s is the time of all intermediate bytes at the payload rate of MPI between two hosts, measured
   before the runs. `over` is how much longer the shuffle took.

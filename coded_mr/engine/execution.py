@@ -100,8 +100,8 @@ class Execution:
             carrier=tools.carrier,
         )
         progress.watch(lambda: shuffle.status)
-        shuffle.prepare()
         if not self._overlap:
+            self._prepare(shuffle)
             mapping.finish()
             self._agree(comm, mapping.digests, progress)
         counter = InterfaceCounter(comm)
@@ -121,6 +121,14 @@ class Execution:
                 self._reduce(q, store, progress)
         progress.close()
         channel.Free()
+
+    def _prepare(self, shuffle: Shuffle) -> None:
+        """Set groups up while the worker maps; what that takes beyond the map is the shuffle's time."""
+        started = self.timeline.now()
+        shuffle.prepare()
+        if shuffle.traffic.exposed_group_seconds:
+            mapped = max(stage.stop for stage in self.timeline.stages)
+            self.timeline.add("shuffle", max(started, mapped))
 
     def _agree(self, comm: MPI.Intracomm, digests: dict[int, int], progress: Progress) -> None:
         """Wait for all maps; all ranks that mapped a batch must have got the same bytes of it."""

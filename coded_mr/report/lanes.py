@@ -86,7 +86,8 @@ def _parts(rank: Rank, stage: Stage, y: int, end: float, overlap: bool) -> Itera
         height = _BAR // 2
         top += height if stage.name == "shuffle" else 0
     yield _rect(stage.start, stage.stop, top, height, end, kind(stage.name), stage.name)
-    if stage.name == "shuffle":
+    # A shuffle before the last one only set groups up.
+    if stage == next((last for last in reversed(rank.stages) if last.name == "shuffle"), None):
         begin, thin = stage.start, height // 2
         for name, spent in (("encode", rank.traffic.encode_seconds), ("decode", rank.traffic.decode_seconds)):
             if spent:

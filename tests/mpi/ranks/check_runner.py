@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
+from coded_mr import InputFile, Job
+from coded_mr.engine.epochs import Epoch
+from coded_mr.engine.groups import Groups
 from coded_mr.engine.runner import Order, run_order
-from coded_mr.engine.shuffle import Limits
+from coded_mr.engine.shuffle import Limits, Shuffle
 from coded_mr.io.output import verify_output
 from coded_mr.jobfile import load_job
 from coded_mr.plan.planner import Request
@@ -120,6 +124,56 @@ def test_coded_bytes_are_those_of_the_formula(mpi_tmp_path: Path) -> None:
         )
         assert report.header_bytes == 2 * 3 * 9
         assert report.delivered_bytes == 3 * report.coded_bytes
+
+
+class Patient(Job):
+    """Map nothing before the first groups are there."""
+
+    whole_files = True
+    prepared = threading.Event()
+
+    def map(self, file: InputFile):
+        assert self.prepared.wait(30), "no groups are set up while files are mapped"
+        yield file.text(), 1
+
+    def reduce(self, key, values):
+        yield key, sum(values)
+
+
+@pytest.mark.mpi(min_size=3)
+@pytest.mark.parametrize("implementation", ["sequential", "parallel"])
+def test_groups_are_set_up_while_files_are_mapped(
+    mpi_tmp_path: Path, implementation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up = Shuffle._set_up
+
+    def noting_set_up(self: Shuffle, epoch: Epoch) -> Groups:
+        groups = set_up(self, epoch)
+        Patient.prepared.set()
+        return groups
+
+    monkeypatch.setattr(Shuffle, "_set_up", noting_set_up)
+    Patient.prepared.clear()
+    for name in "abcdef":
+        on_rank_0(lambda name=name: (mpi_tmp_path / name).write_text(name))
+    report = run_order(
+        MPI.COMM_WORLD,
+        Order(
+            job=Patient(),
+            job_name="patient",
+            inputs=tuple(str(mpi_tmp_path / name) for name in "abcdef"),
+            output=str(mpi_tmp_path / "out"),
+            request=Request(3, r=2, scheme="symmetric", implementation=implementation),
+            job_id="patient",
+            costs=COSTS,
+        ),
+    )
+    if report is not None:
+        assert sorted(lines_of(mpi_tmp_path / "out")) == [f"{name}\t1" for name in "abcdef"]
+        traffic = [count.traffic for count in report.ranks[:3]]
+        assert [each.groups for each in traffic] == [2, 2, 2]
+        assert all(each.group_seconds > 0 for each in traffic)
+        assert [each.exposed_group_seconds for each in traffic] == [0, 0, 0]
 
 
 def test_grep_and_inverted_index(mpi_tmp_path: Path) -> None:
