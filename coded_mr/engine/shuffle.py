@@ -62,7 +62,8 @@ class Shuffle:
 
     `blame` is asked for the file when side information differs from what the sender encoded. With `mapping`
     the rank's batches may still be being mapped: a packet leaves as soon as its last value exists. `link`
-    paces all packets as one shared link would. `carrier` makes the transport, `groups` by default.
+    paces all packets as one shared link would. `carrier` makes the transport, `groups` by default. `idle` is
+    called between messages; what it raises ends the shuffle.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Shuffle:
         mapping: Mapping | None = None,
         link: SharedLink | None = None,
         carrier: Carrier | None = None,
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare; nothing travels yet."""
         self._world = world
@@ -86,6 +88,7 @@ class Shuffle:
         self._mapping = mapping
         self._link = link
         self._carrier = carrier or Carrier()
+        self._idle = idle
         self._own = sum(world.rank == p.sender or world.rank in p.receivers for p in plan.packets)
         self.traffic = Traffic()
         self._partial: dict[tuple[tuple[int, ...], int], _Partial] = {}
@@ -163,6 +166,7 @@ class Shuffle:
         mapping = self._mapping
 
         def tick() -> bool:
+            self._idle()
             moved = transport.poll()
             if mapping is None:
                 return moved
