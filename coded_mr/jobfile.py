@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import importlib
 import importlib.machinery
@@ -22,7 +23,16 @@ from typing import Any, Literal, TypeAlias
 from coded_mr.errors import UsageError
 from coded_mr.job import Job, RecordJob
 
-__all__ = ["JobClass", "Parameter", "add_parameters", "build_job", "load_job", "parameters", "source_file"]
+__all__ = [
+    "JobClass",
+    "Parameter",
+    "add_parameters",
+    "build_job",
+    "load_job",
+    "looks_like_job",
+    "parameters",
+    "source_file",
+]
 
 JobClass: TypeAlias = type[Job] | type[RecordJob]
 
@@ -65,6 +75,21 @@ def source_file(spec: str) -> Path | None:
     """Return the file that a specification names, None when it names a module."""
     where, _ = _parts(spec)
     return Path(where) if _is_file(where) else None
+
+
+def looks_like_job(word: str) -> bool:
+    """Tell, without running it, whether a word names a Python file that derives a class from a job's."""
+    where = word.rpartition(":")[0] if re.search(r"\.py:\w+$", word) else word
+    if not where.endswith(".py"):
+        return False
+    try:
+        tree = ast.parse(Path(where).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    bases = [
+        ast.unparse(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases
+    ]
+    return any(base.rpartition(".")[2] in (Job.__name__, RecordJob.__name__) for base in bases)
 
 
 def parameters(cls: JobClass) -> list[Parameter]:

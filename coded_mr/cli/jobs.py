@@ -8,7 +8,15 @@ from pathlib import Path
 
 from coded_mr.cli import Parser
 from coded_mr.errors import UsageError
-from coded_mr.jobfile import JobClass, add_parameters, build_job, load_job, parameters, source_file
+from coded_mr.jobfile import (
+    JobClass,
+    add_parameters,
+    build_job,
+    load_job,
+    looks_like_job,
+    parameters,
+    source_file,
+)
 from coded_mr.streaming import StreamingJob
 
 __all__ = ["COMMANDS_INSTEAD", "job_files", "read_options", "with_job"]
@@ -50,9 +58,24 @@ def read_options(
             "rename it in the job"
         )
     add_parameters(parser, cls)
+    instead = words != list(arguments)
+    if instead:
+        _hide_job(parser)
     options = parser.parse_intermixed_args(words)
+    if instead and looks_like_job(options.inputs[0]):
+        raise UsageError(
+            f"JOB and --mapper both name a job: leave out {options.inputs[0]} or --mapper; if that file is "
+            "an input, name the directory that it is in"
+        )
     # Once: loading runs the user's module.
     return options, cls if options.job == first.job else load_job(options.job)
+
+
+def _hide_job(parser: Parser) -> None:
+    """Leave JOB out of usage and help: the commands stand for it."""
+    for action in parser._actions:
+        if action.dest == "job":
+            action.help = argparse.SUPPRESS
 
 
 def job_files(words: Sequence[str]) -> list[Path]:

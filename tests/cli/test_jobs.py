@@ -65,6 +65,40 @@ def test_a_job_must_not_take_the_names(tmp_path: Path) -> None:
         read(Run(), [str(tmp_path / "mine.py"), "in", "-o", "out"])
 
 
+@pytest.mark.parametrize("word", ["mine.py", "mine.py:Mine"])
+def test_a_job_beside_commands_is_no_input(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(JOB)
+    with pytest.raises(UsageError, match=rf"JOB and --mapper both name a job: leave out {word} or"):
+        read(Run(), [word, "in", "--mapper", "cat", "-o", "out"])
+
+
+@pytest.mark.parametrize("text", ["print('no job')", "not Python", None])
+def test_other_files_of_python_are_inputs(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("other.py").write_text(text)
+    options, _ = read(Run(), ["other.py", "--mapper", "cat", "-o", "out"])
+    assert options.inputs == ["other.py"]
+
+
+@pytest.mark.parametrize("command", ["run", "check", "sbatch"])
+def test_help_on_commands_asks_for_no_job(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--mapper", "cat", "--help"])
+    usage, _, rest = capsys.readouterr().out.partition("\n\n")
+    assert "--mapper MAPPER" in usage
+    assert "JOB" not in usage
+    assert "a file with a job class" not in rest
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "JOB INPUT" in capsys.readouterr().out
+
+
 def test_a_missing_command_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--mapper", "no-such", "in"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
