@@ -35,6 +35,7 @@ myst_heading_anchors = 3
 math_numfig = False
 html_math_renderer = "mathml"
 
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
@@ -43,7 +44,10 @@ autodoc_mock_imports = ["mpi4py"]  # a site can be built where there is no MPI
 # Names of other projects, whose pages a build without a network cannot look up, and aliases of types.
 nitpick_ignore_regex = [
     ("py:.*", r"(argparse|collections|ctypes|fractions|logging|mpi4py|MPI|np|npt|numpy|pathlib|typing)\..*"),
-    ("py:.*", r"(.*\.)?(Array|Delay|Doubles|Fraction|Implementation|Key|Kind|NDArray|Reals|Scheme|T|Value)"),
+    (
+        "py:.*",
+        r"(.*\.)?(Array|Carrier|Delay|Doubles|Fraction|Implementation|Key|Kind|NDArray|Pair|Reals|Scheme|T|Value)",
+    ),
 ]
 
 html_theme = "furo"

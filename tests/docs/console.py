@@ -13,6 +13,7 @@ A comment before a block says how it is to be taken:
     <!-- numbers vary -->                  any number stands for any other in what is shown
     <!-- numbers vary: seconds, costs -->  only in lines that begin with one of these words
     <!-- status 2 -->                      the block's last command ends with this status
+    <!-- where a rank may die -->          run on an MPI that carries the death of a rank
     <!-- elsewhere: TEST needs WHAT -->    not run here; TEST, a file or file::function, runs such commands
 
 In what is shown `...` stands for anything, and spaces may be more or fewer. A block of code with a caption is
@@ -32,7 +33,9 @@ from markdown_it.token import Token
 
 __all__ = ["Block", "Command", "Page", "matches", "script", "spoken", "statuses"]
 
-_COMMENT = re.compile(r"<!-- (?P<words>(?:numbers vary|status|elsewhere)\b.*?) -->", re.DOTALL)
+_COMMENT = re.compile(
+    r"<!-- (?P<words>(?:numbers vary|status|where a rank may die|elsewhere)\b.*?) -->", re.DOTALL
+)
 _ELSEWHERE = re.compile(r"elsewhere: (?P<test>\S+) needs (?P<what>.+)", re.DOTALL)
 _PROGRAMS = ("$", "coded-mr", "python3", "bash", "mpirun", "srun", "docker")
 _ANY_NUMBER = r"[0-9](?:[0-9,.]|e[+-][0-9])*"
@@ -63,6 +66,11 @@ class Block:
         """Return the test that runs such commands and what it needs, for a block that is not run here."""
         found = _ELSEWHERE.fullmatch(self.note)
         return (found["test"], found["what"]) if found else None
+
+    @property
+    def kills(self) -> bool:
+        """Tell whether a rank dies in the block."""
+        return self.note == "where a rank may die"
 
     @property
     def status(self) -> int:
@@ -106,6 +114,10 @@ class Page:
     def here(self) -> tuple[Block, ...]:
         """Return the blocks that are run here."""
         return tuple(block for block in self.blocks if block.elsewhere is None)
+
+    def runs(self, *, survives: bool) -> tuple[Block, ...]:
+        """Return the blocks that are run here on an MPI that survives the death of a rank, or does not."""
+        return tuple(block for block in self.here if survives or not block.kills)
 
 
 def _caption(token: Token) -> str | None:

@@ -13,6 +13,7 @@ _WORDS = {
     "INPUT": "texts",
     "JOB": "jobs/wordcount.py",
     "OUT": "words --overwrite",
+    "CMD": "cat",
     "[options]": "--json RUN.json",
     "compare": "compare --rounds 1",
     "8": "4",

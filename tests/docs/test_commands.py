@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -41,16 +42,18 @@ def mpi() -> Mpi:
     return found
 
 
-def session(mpi: Mpi, page: Page, folder: Path) -> list[tuple[str, int]]:
+def session(mpi: Mpi, page: Page, blocks: Sequence[Block], folder: Path) -> list[tuple[str, int]]:
     """Run the commands of a page in one shell, in a folder that looks like a clone of the repository."""
     for entry in TOP.iterdir():
         if not entry.name.startswith(".") and entry.name != "build":
             (folder / entry.name).symlink_to(entry)
     for name, text in page.files.items():
         (folder / name).write_text(text)
+    complete: Callable[[str], str] = str
     if page.path == README:
         prepare(folder)
-    words = [completed(command.text) for block in page.here for command in block.commands]
+        complete = completed
+    words = [complete(command.text) for block in blocks for command in block.commands]
     cpus = os.cpu_count() or 1
     settings = laptop_settings(
         os.environ, ranks=cpus + 1, cpus=cpus, uid=os.getuid(), allocation=False, flavour=mpi.flavour
@@ -88,8 +91,9 @@ def test_commands_do_what_is_shown(mpi: Mpi, page: Page, tmp_path: Path) -> None
         pytest.skip(f"the page's programs need {', '.join(sorted(missing))}: pip install '.[test]'")
     if not shutil.which("coded-mr", path=str(Path(sys.executable).parent)):
         pytest.skip("no command coded-mr beside this Python: pip install -e .")
-    results = iter(session(mpi, page, tmp_path))
-    for block in page.here:
+    blocks = page.runs(survives=mpi.launcher.survives)
+    results = iter(session(mpi, page, blocks, tmp_path))
+    for block in blocks:
         for command in block.commands:
             printed, status = next(results)
             last = command is block.commands[-1]
