@@ -1,7 +1,7 @@
 """The project's docstrings as reStructuredText.
 
-They are plain text: names between backticks, fields as two columns, drawings indented. Nothing else in
-them is markup, so that `r*` and `|S|` need no escapes in the code.
+They are plain text: names between backticks, fields as two columns or as
+`name: text`, drawings indented. Nothing else in them is markup, so that `r*` and `|S|` need no escapes in the code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 
 __all__ = ["restructured", "setup"]
 
-_FIELD = re.compile(r"(?P<name>\S+(?:, \S+)*) {2,}(?P<text>\S.*)")
+_FIELD = re.compile(r"(?P<name>\S+(?:, \S+)*) {2,}(?P<text>\S.*)|(?P<word>[a-z_]+): +(?P<rest>\S.*)")
 _CODE = re.compile(r"(`+)(?P<code>[^`]+)\1")
 _ARXIV = re.compile(r"arXiv (\d{4}\.\d{4,5})")
 _MARKUP = re.compile(r"([\\*|_`])")
@@ -34,9 +34,9 @@ def _block(lines: list[str]) -> Iterator[str]:
     if _is_table(lines):
         for line in lines:
             field = _FIELD.fullmatch(line)
-            yield f"``{field['name']}``" if field else f"    {_inline(line.strip())}"
+            yield f"``{field['name'] or field['word']}``" if field else f"    {_inline(line.strip())}"
             if field:
-                yield f"    {_inline(field['text'])}"
+                yield f"    {_inline(field['text'] or field['rest'])}"
     else:
         yield from _paragraphs(lines)
 

@@ -70,6 +70,16 @@ def test_comments_are_read(page: Page) -> None:
     assert page.here == (first, failing)
 
 
+def test_deaths_are_left_to_an_mpi_that_survives_them(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(
+        "    bash first\n\n<!-- where a rank may die -->\n```console\n$ kill -KILL 1\n```\n"
+    )
+    page = Page.read(tmp_path / "page.md")
+    assert page.runs(survives=True) == page.blocks
+    assert page.runs(survives=False) == page.blocks[:1]
+    assert [block.kills for block in page.blocks] == [False, True]
+
+
 def test_files_are_read(page: Page) -> None:
     assert page.files == {"job.py": 'print("hello")\n'}
 

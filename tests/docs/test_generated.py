@@ -33,6 +33,18 @@ def test_columns_become_definitions() -> None:
     ]
 
 
+def test_parameters_of_jobs_become_definitions() -> None:
+    assert restructured(["Map.", "", "mapper: what maps", "add_tabs: give lines one"]) == [
+        "Map.",
+        "",
+        "``mapper``",
+        "    what maps",
+        "``add_tabs``",
+        "    give lines one",
+        "",
+    ]
+
+
 def test_code_stays_and_markup_is_taken_literally() -> None:
     assert restructured(["Return `r*` of r* and |S|, see a_ or `x`."]) == [
         r"Return ``r*`` of r\* and \|S\|, see a\_ or ``x``.",
