@@ -1,7 +1,8 @@
 """The project's docstrings as reStructuredText.
 
 They are plain text: names between backticks, fields as two columns or as
-`name: text`, drawings indented. Nothing else in them is markup, so that `r*` and `|S|` need no escapes in the code.
+`name: text`, drawings indented. Nothing else in them is markup,
+so that `r*` and `|S|` need no escapes in the code.
 """
 
 from __future__ import annotations
