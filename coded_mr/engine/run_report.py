@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coded_mr.engine.conservation import RankCount, input_bytes, intermediate_bytes
 from coded_mr.engine.profile import Profile
@@ -19,7 +19,9 @@ from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision
 from coded_mr.plan.verify import Verification
 from coded_mr.text import bytes_text, counted
-from coded_mr.topology import Placement
+
+if TYPE_CHECKING:
+    from coded_mr.topology import Placement
 
 __all__ = ["RunReport"]
 
