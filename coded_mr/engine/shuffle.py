@@ -125,8 +125,7 @@ class Shuffle:
             prepared, self._prepared = self._prepared, None
             with self._set_up(epoch) if prepared is None else prepared as groups:
                 if epoch.groups:
-                    # What is sent must not get in the way of groups that are still being made.
-                    barrier(self._world)
+                    self._meet()
                 transport = self._carrier.transport(self._world, groups, chunk=limits.chunk, link=self._link)
                 window = Window(packets=limits.packets, bytes=limits.bytes)
                 tick = self._tick(window, transport)
@@ -135,6 +134,17 @@ class Shuffle:
             if limits.one_sender:
                 barrier(self._world)
         return self.traffic
+
+    def _meet(self) -> None:
+        """Wait until all who take part are here: what is sent would get in the way of groups being made."""
+        ranks = sorted({rank for packet in self._plan.packets for rank in (packet.sender, *packet.receivers)})
+        if len(ranks) == self._world.size:
+            barrier(self._world)
+        elif self._world.rank in ranks:
+            # The others of this world need not be in the shuffle at all.
+            with Groups(self._world) as groups:
+                groups.make(tuple(ranks))
+                barrier(groups[tuple(ranks)])
 
     def _set_up(self, epoch: Epoch) -> Groups:
         """Make the groups of an epoch, and look after the mapping between any two."""

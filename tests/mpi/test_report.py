@@ -34,11 +34,13 @@ class Slow(Job):
 """
 
 
-def run(mpi: Mpi, folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    mpi: Mpi, folder: Path, *words: str, job: tuple[str, ...] = ("slow.py",), **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a job that takes its time on the files whose name says so."""
     (folder / "slow.py").write_text(SLOW)
     (folder / "in").mkdir(exist_ok=True)
-    command = [mpi.python, "-m", "coded_mr", "run", "slow.py", "in", "-o", "out", "--overwrite", "-p", "2"]
+    command = [mpi.python, "-m", "coded_mr", "run", *job, "in", "-o", "out", "--overwrite", "-p", "2"]
     return subprocess.run(
         [*command, "-n", "2", "--costs", "1,1,1", "--scheme", "uncoded", *words],
         cwd=folder,
@@ -84,10 +86,10 @@ def test_every_field_of_a_report_is_documented_and_no_other(mpi: Mpi, tmp_path: 
 
 def test_a_report_names_what_another_run_would_need(mpi: Mpi, tmp_path: Path) -> None:
     inputs(tmp_path, ["a", "b"])
-    run(mpi, tmp_path, "--json", "run.json", "--mapper", "cat", PYTHONHASHSEED="7")
+    run(mpi, tmp_path, "--json", "run.json", "--mapper", "cat", job=(), PYTHONHASHSEED="7")
     report = json.loads((tmp_path / "run.json").read_text())
     commands = {"mapper": "cat", "reducer": None, "combiner": None, "add_tabs": False}
-    assert (report["parameters"], report["inputs"]) == (commands, ["slow.py", "in"])
+    assert (report["parameters"], report["inputs"]) == (commands, ["in"])
     assert report["seeds"] == {"python_hash": "7"}
 
 

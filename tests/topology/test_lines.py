@@ -66,7 +66,9 @@ def test_the_lines_of_a_full_tree_carry_no_more_than_theory_says(r: int, s: int)
 def test_the_ways_to_travel_compare_as_they_must(plan: Plan, data: st.DataObject) -> None:
     sites = data.draw(any_sites(plan.ranks))
     once, relay, copies = (line_loads(plan, sites, travel) for travel in TRAVELS)
-    assert burden(once).total <= burden(relay).total <= burden(copies).total
+    assert burden(once).total <= burden(copies).total
+    # A relay goes up and down every line at most once; to hosts far from each other copies may be shorter.
+    assert burden(once).total <= burden(relay).total <= 2 * burden(once).total
     assert all(once[line] <= relay[line] for line in once)
     assert all(once[line] <= copies[line] for line in once)
     for host in set(sites.hosts):
