@@ -151,7 +151,7 @@ def _any_12() -> Iterator[Rival]:
 
 
 def _all() -> Iterator[Setting]:
-    yield Setting("bus", 8, "terasort", 6, 16, tuple(_bus_8()))
+    yield Setting("bus", 8, "terasort", 24, 64, tuple(_bus_8()))
     yield Setting("switch", 8, "terasort", 20, 16, tuple(_switch_8()))
     for network in ("bus", "switch"):
         yield Setting(network, 8, "wordcount", 10, 8, tuple(_words_8()))
