@@ -155,10 +155,11 @@ class Session:
 
     def __exit__(self, failed: type[BaseException] | None, *rest: object) -> None:
         """Let go of the communicator, unless this rank failed: the others would not follow it here."""
+        tools = next(iter(self._tools.values()))  # all share worker and link
+        tools.worker.close()
+        if tools.link is not None:
+            tools.link.close()
         for tools in self._tools.values():
-            tools.worker.close()
-            if tools.link is not None:
-                tools.link.close()
             tools.carrier.close()
         if failed is None:
             self._world.Free()

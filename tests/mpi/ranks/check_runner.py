@@ -207,6 +207,7 @@ def test_costs_are_measured_when_none_are_given(mpi_tmp_path: Path) -> None:
         output=str(mpi_tmp_path / "out"),
         request=Request(2),
         job_id="measured",
+        link_rate=1e9,
     )
     report = run_order(MPI.COMM_WORLD, order)
     if report is not None:
