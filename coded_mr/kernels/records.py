@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordsKernel"]
 
 _BLOCK = 4 << 20
+_SLACK = 16
 
 Rows: TypeAlias = NDArray[np.uint8]
 Ids: TypeAlias = NDArray[np.integer[Any]]
@@ -52,17 +54,15 @@ class RecordsKernel:
 
     def map_batch(self, files: Sequence[InputFile]) -> Mapped:
         """Map the files of a batch, in order.  Raises UserCodeError, InputError."""
-        mapped: list[tuple[Rows, Ids]] = []
+        grouped = _Grouped(self.partitions, self.out_bytes, sum(file.length for file in files))
         read = 0
         for file in files:
-            records = file.records()
-            read += records.nbytes
-            mapped.append(self._map(file, records))
-        counts = np.zeros(self.partitions, dtype=np.int64)
-        for _, ids in mapped:
-            counts += np.bincount(ids, minlength=self.partitions)
-        values = self._grouped(mapped, counts)
-        return Mapped(values, counts.tolist(), int(counts.sum()), read)
+            for block in _blocks_of(file):
+                records = block.records()
+                read += records.nbytes
+                grouped.add(*self._map(block, records), read)
+        counts = grouped.counts
+        return Mapped(grouped.values(), counts, sum(counts), read)
 
     def reduce_partition(self, partition: int, values: Sequence[bytes | memoryview]) -> Reduced:
         """Reduce the intermediate values of a partition, given in batch order."""
@@ -97,22 +97,6 @@ class RecordsKernel:
         except (Exception, SystemExit) as error:
             self._explain("partition", f"of the records of {file.name}", error)
         return rows, self._checked_ids(ids, len(rows), file)
-
-    def _grouped(self, mapped: list[tuple[Rows, Ids]], counts: NDArray[np.int64]) -> list[bytes | memoryview]:
-        # One array for each partition, so that each can be freed on its own.
-        grouped = [np.empty((count, self.out_bytes), dtype=np.uint8) for count in counts.tolist()]
-        filled = [0] * self.partitions
-        while mapped:
-            rows, ids = mapped.pop(0)
-            order = np.argsort(ids, kind="stable")
-            begin = 0
-            for q, count in enumerate(np.bincount(ids, minlength=self.partitions).tolist()):
-                into = grouped[q][filled[q] : filled[q] + count]
-                # mode="clip" lets take write into the result without a copy in between.
-                np.take(rows, order[begin : begin + count], axis=0, out=into, mode="clip")
-                filled[q] += count
-                begin += count
-        return [rows.reshape(-1).data if rows.size else b"" for rows in grouped]
 
     def _blocks(
         self, partition: int, values: Sequence[bytes | memoryview], reduced: Reduced
@@ -171,6 +155,58 @@ class RecordsKernel:
         raise UserCodeError(
             f"{self._name}.{stage} {where} raised {type(error).__name__}: {error}; correct {stage}"
         ) from error
+
+
+def _blocks_of(file: InputFile) -> Iterator[InputFile]:
+    """Cut a file into pieces whose records fit in the caches, and in memory that is used again and again."""
+    unit = file.record_bytes or 1
+    step = max(_BLOCK // unit, 1) * unit
+    if file.compression is not None or file.length <= step:
+        yield file
+        return
+    for begin in range(0, file.length, step):
+        length = min(step, file.length - begin)
+        yield replace(file, offset=file.offset + begin, length=length, weight=length)
+
+
+class _Grouped:
+    """Gather rows by partition, in an array for each, so that each can be freed on its own."""
+
+    def __init__(self, partitions: int, width: int, input_bytes: int) -> None:
+        """Expect rows of `width` bytes from so many bytes of input."""
+        self.counts = [0] * partitions
+        self._rows = [np.empty((0, width), dtype=np.uint8) for _ in range(partitions)]
+        self._input_bytes = input_bytes
+
+    def add(self, rows: Rows, ids: Ids, read: int) -> None:
+        """Append each row to its partition; so many bytes of the input have been read by now."""
+        order = np.argsort(ids, kind="stable")
+        begin = 0
+        for q, count in enumerate(np.bincount(ids, minlength=len(self.counts)).tolist()):
+            filled = self.counts[q]
+            self.counts[q] += count
+            into = self._with_room(q, filled, read)[filled : filled + count]
+            # mode="clip" lets take write into the result without a copy in between.
+            np.take(rows, order[begin : begin + count], axis=0, out=into, mode="clip")
+            begin += count
+
+    def _with_room(self, q: int, filled: int, read: int) -> Rows:
+        rows, count = self._rows[q], self.counts[q]
+        if len(rows) < count:
+            # What is never written to takes no memory: room for all that this partition is likely to get.
+            likely = count * max(self._input_bytes, read) // max(read, 1)
+            room = max(likely + likely // _SLACK, 2 * len(rows))
+            self._rows[q] = np.empty((room, rows.shape[1]), dtype=np.uint8)
+            self._rows[q][:filled] = rows[:filled]
+        return self._rows[q]
+
+    def values(self) -> list[bytes | memoryview]:
+        """Return the bytes of each partition, and give away the room that was left."""
+        found: list[bytes | memoryview] = []
+        for rows, count in zip(self._rows, self.counts, strict=True):
+            rows.resize((count, rows.shape[1]), refcheck=False)
+            found.append(rows.reshape(-1).data if count else b"")
+        return found
 
 
 def _described(item: object) -> str:

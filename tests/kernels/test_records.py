@@ -49,6 +49,28 @@ def test_rows_are_grouped_by_partition_in_their_order(files_of: Files, run: Run,
         assert each.records_out == each.groups == each.pairs_in
 
 
+@pytest.mark.parametrize("order", [1, -1, 0])
+def test_files_of_many_blocks_are_mapped_block_by_block(
+    files_of: Files, run: Run, monkeypatch: pytest.MonkeyPatch, order: int
+) -> None:
+    monkeypatch.setattr("coded_mr.kernels.records._BLOCK", 40)
+    seen: list[int] = []
+
+    class Seen(ByFirst):
+        def map(self, records: Rows) -> Rows:
+            seen.append(len(records))
+            return records
+
+    # Ascending and descending ones: what a partition gets cannot be told from the first blocks.
+    data = rows(997, 5)
+    data = data[np.argsort(data[:, 0] % 5)][::order] if order else data
+    outputs, (mapped,), _ = run(Seen(), [files_of(data.tobytes(), record_bytes=4)], 5)
+    assert seen == [10] * 99 + [7]
+    assert (mapped.bytes_in, mapped.records_in) == (data.nbytes, len(data))
+    for q, output in enumerate(outputs):
+        assert output == data[data[:, 0] % 5 == q].tobytes()
+
+
 def test_empty_values_are_no_bytes(files_of: Files, run: Run) -> None:
     _, (mapped,), _ = run(ByFirst(), [files_of(bytes(8), record_bytes=4)], 2)
     assert list(map(bytes, mapped.values)) == [bytes(8), b""]
