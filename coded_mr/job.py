@@ -115,7 +115,7 @@ class RecordJob:
         return None
 
     def map(self, records: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the records, (m, out_bytes), that some megabytes of the input become: by default the same."""
+        """Return the records, (m, out_bytes), that a few MB of input become: by default the same."""
         return records
 
     def partition(self, records: NDArray[np.uint8], partitions: int) -> NDArray[np.integer[Any]]:
