@@ -11,6 +11,7 @@ from coded_mr.engine.execution import Tools
 from coded_mr.engine.job_sample import budget_for, sample_job
 from coded_mr.engine.network_probe import probe_network
 from coded_mr.engine.profile import Profile
+from coded_mr.engine.trial import Trials
 from coded_mr.engine.waiting import broadcast
 from coded_mr.io.inputs import InputFile
 from coded_mr.io.output import OutputDirectory
@@ -35,7 +36,10 @@ def calibrate(
     any_tools = next(iter(tools.values()))
     sample = sample_job(world, any_tools, files, input_bytes, partitions, output)
     budget = budget_for(sample.map_seconds * input_bytes) / len(tools)
-    networks = {name: probe_network(world, these, partitions, budget) for name, these in tools.items()}
+    networks = {
+        name: probe_network(Trials(world, these.carrier, these.limits, these.link), partitions, budget)
+        for name, these in tools.items()
+    }
     return Profile(
         input_bytes=input_bytes,
         map_seconds=sample.map_seconds,

@@ -245,6 +245,7 @@ def _entry(decision: Decision, report: RunReport) -> Entry:
         wire_bytes=report.delivered_bytes,
         intermediate_bytes=report.intermediate_bytes,
         transport=report.transport,
+        interface_bytes=report.interface_bytes,
     )
 
 

@@ -4,8 +4,9 @@ The JSON object: "format" ("coded-mr-comparison/1"), "job", "partitions", "ranks
 "implementation", "costs" (c_m, c_s, c_r in seconds); "plans", in the order in which they took turns, each
 with "scheme", "s", "r", "load" and "bound" (exact, strings), "ratio" (load over bound, null without a bound),
 "measured_load", "solvers", "helpers", "packets", "groups", "coded_bytes" (of which "padding_bytes" and
-"header_bytes"), "wire_bytes", "transport", "intermediate_bytes" and, in seconds, "predicted" {map, shuffle,
-reduce, total}, "median" and "rounds" (a list) of the same;
+"header_bytes"), "wire_bytes", "interface_bytes" (null where hosts have no counters), all of the first round,
+"transport", "intermediate_bytes" and, in seconds, "predicted" {map, shuffle, reduce, total}, "median" and
+"rounds" (a list) of the same;
 "fastest" and "planner", indices into "plans", "planner_excess", by how much of the fastest's total the
 planner's choice is slower; "impossible" and "same", what was asked for and did not become a plan of its own.
 """
@@ -40,8 +41,9 @@ class Entry:
     """Hold one plan: what it is, what was predicted, and what every round measured.
 
     `load` L and `bound`, the least that Lemma 1 (Yu et al. 2017) allows for the placement, are exact and for
-    values of equal size; `coded_bytes` counts each packet once, `wire_bytes` as the transport sent it. Of the
-    coded bytes `padding_bytes` are there because values differ in length, and `header_bytes` are no values.
+    values of equal size; `coded_bytes` counts each packet once, `wire_bytes` as the transport sent it, and
+    `interface_bytes` is what the hosts' network interfaces sent meanwhile, None on one host. Of the coded
+    bytes `padding_bytes` are there because values differ in length, and `header_bytes` are no values.
     """
 
     scheme: str
@@ -61,6 +63,7 @@ class Entry:
     wire_bytes: int
     intermediate_bytes: int
     transport: str
+    interface_bytes: int | None = None
 
     @property
     def name(self) -> str:
@@ -172,6 +175,7 @@ def _document(entry: Entry) -> dict[str, Any]:
         "padding_bytes": entry.padding_bytes,
         "header_bytes": entry.header_bytes,
         "wire_bytes": entry.wire_bytes,
+        "interface_bytes": entry.interface_bytes,
         "intermediate_bytes": entry.intermediate_bytes,
         "transport": entry.transport,
         "predicted": entry.predicted._asdict(),
@@ -241,15 +245,21 @@ def _seconds(value: float) -> str:
 
 
 def _bytes_table(comparison: Comparison) -> Iterator[str]:
+    counted_there = any(entry.interface_bytes is not None for entry in comparison.entries)
+    interfaces = f" {'interfaces':>15}" if counted_there else ""
     yield (
-        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15} {'by':>7} "
+        f"{_header(comparison)}  {'coded bytes':>15} {'wire bytes':>15}{interfaces} {'by':>7} "
         f"{'packets':>7} {'groups':>6}  {'load':>6} {'counted':>7} {'Lemma 1':>7} {'ratio':>6}"
     )
     for index, entry in enumerate(comparison.entries):
         ratio = "-" if entry.ratio is None else f"{entry.ratio:.3f}"
         transport = entry.transport if entry.packets else "-"
+        if counted_there:
+            sent = "-" if entry.interface_bytes is None else f"{entry.interface_bytes:,}"
+            interfaces = f" {sent:>15}"
         yield (
-            f"{_columns(comparison, index)}  {entry.coded_bytes:>15,} {entry.wire_bytes:>15,} {transport:>7} "
+            f"{_columns(comparison, index)}  {entry.coded_bytes:>15,} {entry.wire_bytes:>15,}{interfaces} "
+            f"{transport:>7} "
             f"{entry.packets:>7} {entry.groups:>6}  {float(entry.load):>6.4f} {entry.measured_load:>7.4f} "
             f"{float(entry.bound):>7.4f} {ratio:>6}"
         )
@@ -278,3 +288,5 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
         "load       coded over all intermediate bytes, as planned, and as counted with padding and headers;\n"
         "           ratio: planned over the least that any shuffle needs for this placement (Lemma 1)"
     )
+    if any(entry.interface_bytes is not None for entry in comparison.entries):
+        yield "interfaces bytes that the hosts' network interfaces sent during the shuffle of the first round"

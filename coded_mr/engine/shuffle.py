@@ -31,7 +31,7 @@ from coded_mr.engine.progress_board import Status
 from coded_mr.engine.store import Store
 from coded_mr.engine.traffic import Traffic
 from coded_mr.engine.waiting import CHUNK, barrier
-from coded_mr.engine.window import Reserve, Steps, Transfer, Window
+from coded_mr.engine.window import Need, Reserve, Steps, Transfer, Window
 from coded_mr.errors import NondeterministicMapError, PacketError
 from coded_mr.plan.model import Packet, Plan, Term
 
@@ -49,7 +49,7 @@ class Limits:
     `one_sender`: the next rank of a schedule made by `plan.turns` sends when the one before is through.
     """
 
-    packets: int = 32
+    packets: int = 64
     bytes: int = 64 << 20
     chunk: int = CHUNK
     groups: int = MAX_LIVE
@@ -184,9 +184,9 @@ class Shuffle:
 
         return tick
 
-    def _is_mapped(self, batches: Sequence[int]) -> Callable[[], bool]:
+    def _is_mapped(self, batches: Sequence[int]) -> Need:
         mapping = self._mapping
-        return lambda: mapping is None or all(map(mapping.has, batches))
+        return Need(lambda: mapping is None or all(map(mapping.has, batches)))
 
     def _transfers(self, epoch: Epoch, transport: Transport) -> Iterator[Transfer]:
         rank = self._world.rank

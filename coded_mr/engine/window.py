@@ -3,7 +3,8 @@
 A packet's side of the transfer is a generator. It yields
 
 * a list of MPI requests: go on when all are complete;
-* a condition, a function without arguments: go on when it is true;
+* a condition, a function without arguments: go on when it is true; as a `Need`, when other work of this rank
+  has made it true;
 * `Reserve(n)`: go on when n more bytes of payload fit the window;
 * `POSTED`: its last broadcast on its communicator is posted, so that the next packet there may start.
 
@@ -22,7 +23,7 @@ from mpi4py import MPI
 
 from coded_mr.engine.waiting import Backoff
 
-__all__ = ["POSTED", "Posted", "Reserve", "Steps", "Transfer", "Window"]
+__all__ = ["POSTED", "Need", "Posted", "Reserve", "Steps", "Transfer", "Window"]
 
 T = TypeVar("T")
 
@@ -32,6 +33,17 @@ class Reserve:
     """Ask for room for so many bytes of payload."""
 
     bytes: int
+
+
+@dataclass(frozen=True)
+class Need:
+    """Ask for something that this rank must do beside its transfers before the condition is true."""
+
+    condition: Callable[[], bool]
+
+    def __call__(self) -> bool:
+        """Tell whether it is done."""
+        return self.condition()
 
 
 class Posted:
@@ -79,8 +91,8 @@ class Window:
 
     @property
     def needs_more(self) -> bool:
-        """Tell whether the oldest transfer waits for a condition, or there is none."""
-        return not self._active or self._active[0].condition is not None
+        """Tell whether the oldest transfer needs other work of this rank, or there is no transfer."""
+        return not self._active or isinstance(self._active[0].condition, Need)
 
     def run(self, transfers: Iterable[Transfer], tick: Callable[[], bool] = lambda: False) -> None:
         """Drive all transfers, which enter in the order given, until the last is complete.

@@ -75,6 +75,21 @@ def test_columns_stay_in_line_whatever_the_numbers():
     assert "1.613" in text
 
 
+def test_what_interfaces_sent_is_shown_where_it_was_counted():
+    assert "interfaces" not in table(three_plans())
+    entries = (
+        entry("uncoded", 1, (3, 0), 4.0, interface_bytes=123_456_789_012),
+        entry("solver-helper", 1, (3, 2), 2.0),
+    )
+    found = comparison(*entries)
+    numbers = [part.splitlines() for part in table(found).split("\n\n")][2]
+    assert len({len(line) for line in numbers}) == 1
+    assert numbers[0].split()[7] == "interfaces"
+    assert [line.lstrip(" *").split()[5] for line in numbers[1:]] == ["123,456,789,012", "-"]
+    assert "the hosts' network interfaces sent" in table(found)
+    assert [plan["interface_bytes"] for plan in found.to_dict()["plans"]] == [123_456_789_012, None]
+
+
 @pytest.mark.parametrize(
     ("r", "shown"), [(0, "0"), (Fraction(14, 9), "14/9"), (Fraction(123456, 100003), "1.235")]
 )

@@ -6,15 +6,10 @@ communicator for each set of receivers, `unicast` sends to each receiver, `ip` u
 `relay` lets receivers pass packets on along the network's tree.
 """
 
-from coded_mr.engine.multicast.carriers import (
-    AUTO,
-    TRANSPORTS,
-    Carrier,
-    open_carrier,
-    open_carriers,
-)
+from coded_mr.engine.multicast.carriers import AUTO, TRANSPORTS, Carrier
 from coded_mr.engine.multicast.groups import GroupTransport
 from coded_mr.engine.multicast.ip import IpTransport
+from coded_mr.engine.multicast.opening import open_carrier, open_carriers
 from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Sent, Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from mpi4py import MPI
 
+from coded_mr.engine.multicast.direct import control_tag
 from coded_mr.engine.multicast.transport import Array
-from coded_mr.engine.multicast.unicast import tag_count
 from coded_mr.engine.waiting import Backoff
 
 __all__ = ["Control", "Message"]
@@ -39,13 +39,13 @@ class _Outbox:
 class Control:
     """Post messages of any size to ranks of a communicator, and get those that came.
 
-    They use the tag above all that packets use. Messages between two ranks may overtake each other.
+    They use a tag above all that packets use. Messages between two ranks may overtake each other.
     """
 
     def __init__(self, world: MPI.Intracomm) -> None:
         """Start with nothing under way; nobody else may use the tag until `close` is through."""
         self._world = world
-        self._tag = tag_count()
+        self._tag = control_tag()
         self._outboxes: dict[int, _Outbox] = {}
         self._leaving: list[tuple[MPI.Request, Array]] = []
         self._coming: list[tuple[MPI.Request, int, Array]] = []

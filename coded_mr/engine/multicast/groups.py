@@ -8,9 +8,9 @@ import numpy as np
 from mpi4py import MPI
 
 from coded_mr.engine.groups import Groups
-from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.direct import Direct
+from coded_mr.engine.multicast.link import SharedLink, paced
 from coded_mr.engine.multicast.transport import Array, Sent
-from coded_mr.engine.multicast.unicast import tag_count
 from coded_mr.engine.waiting import CHUNK
 from coded_mr.engine.window import POSTED, Reserve, Steps
 from coded_mr.plan.model import Packet
@@ -30,21 +30,17 @@ class GroupTransport:
         self, world: MPI.Intracomm, groups: Groups, *, chunk: int = CHUNK, link: SharedLink | None = None
     ) -> None:
         """Use the groups of one epoch; `chunk` bounds a message, in bytes; `link` paces the senders."""
-        self._world = world
+        self._rank = world.rank
         self._groups = groups
-        self._chunk = chunk
+        self._direct = Direct(world, chunk)
         self._link = link
-        # Packets between the same two ranks that are under way at once have different tags.
-        self._tags = tag_count()
 
     def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[Sent]:
         """Send the packet's header and payload to the member where it enters its group."""
-        if self._link is not None:
-            yield self._link.carries(payload.size + len(header))
-        entry, tag = _entry(number, packet), number % self._tags
-        requests = [self._world.Isend(np.frombuffer(header, dtype=np.uint8), entry, tag)]
-        requests += [self._world.Isend(part, entry, tag) for part in self._parts(payload)]
-        yield requests
+        yield from paced(self._link, payload.size + len(header))
+        entry = _entry(number, packet)
+        parts = np.frombuffer(header, dtype=np.uint8), *self._direct.parts(payload)
+        yield [self._direct.send(part, entry, number) for part in parts]
         return Sent(len(packet.receivers) * (payload.size + len(header)))
 
     def receive(
@@ -54,7 +50,7 @@ class GroupTransport:
         header = np.empty(header_size, dtype=np.uint8)
         if len(packet.receivers) == 1:
             payload = yield from self._take(number, packet, header, payload_size)
-        elif _entry(number, packet) == self._world.rank:
+        elif _entry(number, packet) == self._rank:
             payload = yield from self._pass_on(number, packet, header, payload_size)
         else:
             payload = yield from self._listen(number, packet, header, payload_size)
@@ -63,21 +59,21 @@ class GroupTransport:
     def _take(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        sender, tag = packet.sender, number % self._tags
-        yield [self._world.Irecv(header, sender, tag)]
+        direct, sender = self._direct, packet.sender
+        yield [direct.receive(header, sender, number)]
         payload = yield from _reserved(payload_size(header))
-        yield [self._world.Irecv(part, sender, tag) for part in self._parts(payload)]
+        yield [direct.receive(part, sender, number) for part in direct.parts(payload)]
         return payload
 
     def _pass_on(
         self, number: int, packet: Packet, header: Array, payload_size: Callable[[Array], int]
     ) -> Steps[Array]:
-        comm, sender, tag = self._groups[packet.receivers], packet.sender, number % self._tags
-        yield [self._world.Irecv(header, sender, tag)]
+        comm, direct, sender = self._groups[packet.receivers], self._direct, packet.sender
+        yield [direct.receive(header, sender, number)]
         passed = [comm.Ibcast(header, comm.rank)]
         payload = yield from _reserved(payload_size(header))
-        parts = self._parts(payload)
-        arriving = [self._world.Irecv(part, sender, tag) for part in parts]
+        parts = direct.parts(payload)
+        arriving = [direct.receive(part, sender, number) for part in parts]
         for part, request in zip(parts, arriving, strict=True):
             yield [request]
             passed.append(comm.Ibcast(part, comm.rank))
@@ -92,7 +88,7 @@ class GroupTransport:
         root = packet.receivers.index(_entry(number, packet))
         yield [comm.Ibcast(header, root)]
         payload = yield from _reserved(payload_size(header))
-        requests = [comm.Ibcast(part, root) for part in self._parts(payload)]
+        requests = [comm.Ibcast(part, root) for part in self._direct.parts(payload)]
         yield POSTED
         yield requests
         return payload
@@ -103,9 +99,6 @@ class GroupTransport:
 
     def close(self, tick: Callable[[], bool]) -> None:
         """Do nothing: a packet's steps end when MPI has taken it over."""
-
-    def _parts(self, payload: Array) -> list[Array]:
-        return [payload[start : start + self._chunk] for start in range(0, payload.size, self._chunk)]
 
 
 def _entry(number: int, packet: Packet) -> int:

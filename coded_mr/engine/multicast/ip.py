@@ -16,7 +16,7 @@ from coded_mr.engine.multicast import messages
 from coded_mr.engine.multicast.channel import Channel
 from coded_mr.engine.multicast.control import Control
 from coded_mr.engine.multicast.inbound import Inbound
-from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.link import SharedLink, paced
 from coded_mr.engine.multicast.outbound import Outbound
 from coded_mr.engine.multicast.transport import Array, Sent
 from coded_mr.engine.multicast.unicast import UnicastTransport
@@ -44,8 +44,7 @@ class IpTransport:
         """Send the packet to all its receivers at once."""
         if len(packet.receivers) == 1:
             return (yield from self._single.send(number, packet, header, payload))
-        if self._link is not None:
-            yield self._link.carries(payload.size + len(header))
+        yield from paced(self._link, payload.size + len(header))
         outgoing = self._outbound.offer(number, packet.receivers, header, payload)
         yield lambda: outgoing.complete
         return outgoing.result()
@@ -70,7 +69,7 @@ class IpTransport:
     def poll(self) -> bool:
         """Take what has come and send what may be sent; tell whether anything was."""
         # Before the messages: a question must not overtake what it asks for.
-        moved = self._inbound.drain()
+        moved = self._inbound.drain() | self._single.poll()
         for message in self._control.receive():
             moved = True
             if message.kind == messages.OFFER:
@@ -89,4 +88,5 @@ class IpTransport:
 
     def close(self, tick: Callable[[], bool]) -> None:
         """Serve the others until all are through; collective. `tick` polls."""
+        self._single.close(tick)
         self._control.close(tick)

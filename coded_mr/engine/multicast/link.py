@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["SharedLink"]
+from coded_mr.engine.window import Steps
+
+__all__ = ["SharedLink", "paced"]
 
 _FORMAT = "<d"
 
@@ -57,3 +59,9 @@ class SharedLink:
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         return lambda: time.monotonic() >= through
+
+
+def paced(link: SharedLink | None, size: int) -> Steps[None]:
+    """Wait until the link has carried so many bytes, if there is one."""
+    if link is not None:
+        yield link.carries(size)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import numpy as np
 from mpi4py import MPI
 
-from coded_mr.engine.multicast.link import SharedLink
+from coded_mr.engine.multicast.direct import Direct
+from coded_mr.engine.multicast.link import SharedLink, paced
 from coded_mr.engine.multicast.transport import Array, Sent
-from coded_mr.engine.multicast.unicast import tag_count
 from coded_mr.engine.waiting import CHUNK
 from coded_mr.engine.window import Reserve, Steps
 from coded_mr.plan.model import Packet
@@ -41,24 +41,21 @@ class RelayTransport:
         self, world: MPI.Intracomm, sites: Sites, *, chunk: int = CHUNK, link: SharedLink | None = None
     ) -> None:
         """Use the places of the world's ranks; bound a message by `chunk` bytes; `link` paces the senders."""
-        self._world = world
+        self._rank = world.rank
         self._sites = sites
-        self._segment = min(chunk, _SEGMENT)
+        self._direct = Direct(world, min(chunk, _SEGMENT))
         self._link = link
-        # Packets between the same two ranks that are under way at once have different tags.
-        self._tags = tag_count()
 
     def send(self, number: int, packet: Packet, header: bytes, payload: Array) -> Steps[Sent]:
         """Send the packet to its first receiver."""
         wire = len(packet.receivers) * (payload.size + len(header))
-        if self._link is not None:
-            yield self._link.carries(wire)
-        first, tag = self._order(number, packet)[1], number % self._tags
-        yield [self._world.Isend(np.frombuffer(header, dtype=np.uint8), first, tag)]
+        yield from paced(self._link, wire)
+        direct, first = self._direct, self._order(number, packet)[1]
+        yield [direct.send(np.frombuffer(header, dtype=np.uint8), first, number)]
         leaving = _Leaving()
-        for part in self._parts(payload):
+        for part in direct.parts(payload):
             yield leaving.room()
-            leaving.add(self._world.Isend(part, first, tag))
+            leaving.add(direct.send(part, first, number))
         yield leaving.all()
         return Sent(wire)
 
@@ -66,22 +63,22 @@ class RelayTransport:
         self, number: int, packet: Packet, header_size: int, payload_size: Callable[[Array], int]
     ) -> Steps[tuple[Array, Array]]:
         """Return the packet's header and payload, once they are passed on."""
-        order, tag = self._order(number, packet), number % self._tags
-        place = order.index(self._world.rank)
+        direct, order = self._direct, self._order(number, packet)
+        place = order.index(self._rank)
         source, following = order[place - 1], order[place + 1 : place + 2]
         header = np.empty(header_size, dtype=np.uint8)
-        yield [self._world.Irecv(header, source, tag)]
-        yield [self._world.Isend(header, rank, tag) for rank in following]
+        yield [direct.receive(header, source, number)]
+        yield [direct.send(header, rank, number) for rank in following]
         size = payload_size(header)
         yield Reserve(size)
         payload = np.empty(size, dtype=np.uint8)
-        parts = self._parts(payload)
-        arriving = [self._world.Irecv(part, source, tag) for part in parts]
+        parts = direct.parts(payload)
+        arriving = [direct.receive(part, source, number) for part in parts]
         leaving = _Leaving()
         for part, request in zip(parts, arriving, strict=True):
             yield [request, *leaving.room()]
             for rank in following:
-                leaving.add(self._world.Isend(part, rank, tag))
+                leaving.add(direct.send(part, rank, number))
         yield leaving.all()
         return header, payload
 
@@ -95,9 +92,6 @@ class RelayTransport:
     def _order(self, number: int, packet: Packet) -> tuple[int, ...]:
         """Return the packet's ranks, each before the one that it sends to."""
         return packet.sender, *self._sites.relay(packet.sender, packet.receivers, number)
-
-    def _parts(self, payload: Array) -> list[Array]:
-        return [payload[start : start + self._segment] for start in range(0, payload.size, self._segment)]
 
 
 class _Leaving:

@@ -54,7 +54,7 @@ def plans(ranks: int) -> list[Plan]:
     return found + ([resolvable(6, 3, 2)] if ranks == 6 else [])
 
 
-def shuffle(plan: Plan, sites: Sites, sizes: tuple[int, ...], limits: Limits | None) -> None:
+def assert_shuffled(plan: Plan, sites: Sites, sizes: tuple[int, ...], limits: Limits | None) -> None:
     """Carry a plan out and check that this rank got what it reduces."""
     world = MPI.COMM_WORLD.Dup()
     store = Store(plan, world.rank)
@@ -86,13 +86,13 @@ def test_every_solver_gets_every_value_from_the_rank_before(hosts: str, limits: 
     ranks = MPI.COMM_WORLD.size
     sites = Sites(TWO_SWITCHES, tuple(hosts.split()[:ranks]))
     for plan in plans(ranks):
-        shuffle(plan, sites, (0, 1, 63, 64, 65, 300), limits)
+        assert_shuffled(plan, sites, (0, 1, 63, 64, 65, 300), limits)
 
 
 def test_payloads_of_many_segments_arrive() -> None:
     ranks = MPI.COMM_WORLD.size
     sites = Sites(TWO_SWITCHES, tuple(f"h{k + 1}" for k in range(ranks)))
-    shuffle(solver_helper(ranks - 1, ranks - 1, ranks - 2, 1), sites, (700_000, 65_536, 65_537), None)
+    assert_shuffled(solver_helper(ranks - 1, ranks - 1, ranks - 2, 1), sites, (700_000, 65_536, 65_537), None)
 
 
 def test_ranks_are_found_by_their_nodes(network: str) -> None:

@@ -80,8 +80,8 @@ def values(plan: Plan, seed: int, sizes: tuple[int, ...]) -> Held:
     }
 
 
-def shuffled(carrier: Carrier, plan: Plan, held: Held, limits: Limits | None = None) -> Traffic:
-    """Carry the plan out, check that this rank got what it reduces, and return the traffic of all ranks.
+def assert_shuffled(carrier: Carrier, plan: Plan, held: Held, limits: Limits | None = None) -> Traffic:
+    """Carry the plan out, assert that this rank got what it reduces, and return the traffic of all ranks.
 
     On a communicator made for it, as in a run with spare ranks.
     """
@@ -112,7 +112,7 @@ def lossy(share: float) -> Callable[[], bool]:
 @pytest.mark.parametrize("limits", [None, NARROW, MIDDLE], ids=["wide", "narrow", "middle"])
 def test_every_solver_gets_every_value(carrier: Carrier, limits: Limits | None) -> None:
     for number, plan in enumerate(plans(MPI.COMM_WORLD.size)):
-        total = shuffled(carrier, plan, values(plan, number, (0, 1, 5, 63, 64, 65, 700)), limits)
+        total = assert_shuffled(carrier, plan, values(plan, number, (0, 1, 5, 63, 64, 65, 700)), limits)
         longest = sum(packet.rows for packet in plan.packets)
         assert bool(total.sent_packets) == bool(longest)
         if carrier.name != "ip":
@@ -122,7 +122,7 @@ def test_every_solver_gets_every_value(carrier: Carrier, limits: Limits | None) 
 def test_values_of_many_pieces_arrive(carrier: Carrier) -> None:
     ranks = MPI.COMM_WORLD.size
     plan = solver_helper(ranks, ranks - 1, 1, 1) if ranks > 1 else uncoded(2, 1, 0)
-    shuffled(carrier, plan, values(plan, 1, (PIECE, PIECE - 1, 40 * PIECE + 1, 700_000)))
+    assert_shuffled(carrier, plan, values(plan, 1, (PIECE, PIECE - 1, 40 * PIECE + 1, 700_000)))
 
 
 @pytest.mark.mpi(min_size=3)
@@ -133,7 +133,7 @@ def test_ip_sends_once_what_others_send_to_each() -> None:
     wire = {}
     for name in TRANSPORTS:
         carrier = opened(name)
-        wire[name] = shuffled(carrier, plan, held).sent_wire
+        wire[name] = assert_shuffled(carrier, plan, held).sent_wire
         carrier.close()
     # Each packet has all solvers for receivers; a datagram adds a head to a piece.
     assert wire["unicast"] == wire["groups"]
@@ -153,7 +153,7 @@ def test_a_fifth_of_the_datagrams_may_be_lost_everywhere() -> None:
 
     carrier = opened("ip", drop)
     plan = solver_helper(ranks - 1, ranks - 1, ranks - 2, 1)
-    total = shuffled(carrier, plan, values(plan, 3, (3_000_000,)))
+    total = assert_shuffled(carrier, plan, values(plan, 3, (3_000_000,)))
     assert carrier.channel is not None
     first = sum(-(-3_000_000 // carrier.channel.piece) for _ in plan.packets)
     carrier.close()
@@ -174,7 +174,7 @@ def test_a_network_that_goes_deaf_delays_only() -> None:
     deaf[0] = True
     plan = solver_helper(ranks - 1, ranks - 1, 1, 1)
     held = values(plan, 4, (200_000,))
-    total = shuffled(carrier, plan, held)
+    total = assert_shuffled(carrier, plan, held)
     assert carrier.channel is not None
     each = -(-200_000 // carrier.channel.piece)
     carrier.close()
@@ -210,7 +210,7 @@ def test_strangers_datagrams_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Channel, "send", crowded)
     ranks = MPI.COMM_WORLD.size
     plan = solver_helper(ranks - 1, ranks - 1, 1, 1)
-    shuffled(carrier, plan, values(plan, 5, (20 * PIECE,)))
+    assert_shuffled(carrier, plan, values(plan, 5, (20 * PIECE,)))
     carrier.close()
 
 
