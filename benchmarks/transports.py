@@ -12,6 +12,7 @@ import os
 import sys
 import uuid
 
+from coded_mr.engine.hosts import hosts_of
 from coded_mr.launch import announced, find_mpirun, run_world
 
 _RANKS = 8
@@ -45,7 +46,7 @@ def _measure(names: list[str], rounds: int) -> None:
     from coded_mr.engine.trial import Trials
 
     world = MPI.COMM_WORLD
-    trials = {name: Trials(world, open_carrier(world, name), Limits()) for name in names}
+    trials = {name: Trials(world, open_carrier(world, name), Limits(), hosts_of(world)) for name in names}
     if world.rank == 0:
         print(
             f"{'receivers':>9} {'bytes':>9} {'packets':>7}  us a packet: "

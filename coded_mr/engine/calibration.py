@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from mpi4py import MPI
 
 from coded_mr.engine.execution import Tools
+from coded_mr.engine.hosts import hosts_of
 from coded_mr.engine.job_sample import budget_for, sample_job
 from coded_mr.engine.network_probe import probe_network
 from coded_mr.engine.profile import Profile
@@ -35,22 +36,24 @@ def calibrate(
     started = time.perf_counter()
     any_tools = next(iter(tools.values()))
     sample = sample_job(world, any_tools, files, input_bytes, partitions, output)
+    hosts = hosts_of(world)
     budget = budget_for(sample.map_seconds * input_bytes) / len(tools)
     networks = {
-        name: probe_network(Trials(world, these.carrier, these.limits, these.link), partitions, budget)
+        name: probe_network(Trials(world, these.carrier, these.limits, hosts, these.link), partitions, budget)
         for name, these in tools.items()
     }
     return Profile(
         input_bytes=input_bytes,
         map_seconds=sample.map_seconds,
         value_bytes=sample.value_bytes,
+        value_growth=sample.value_growth,
         reduce_seconds=sample.reduce_seconds,
         part_seconds=sample.part_seconds,
         networks=networks,
         padding=sample.padding,
         map_slots=sample.map_slots,
         reduce_slots=sample.reduce_slots,
-        ranks=world.size,
+        hosts=hosts,
         sample_bytes=sample.sample_bytes,
         seconds=broadcast(world, (lambda: time.perf_counter() - started) if world.rank == 0 else None),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count, pairwise, takewhile
+from math import log
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from mpi4py import MPI
 
 from coded_mr.engine.execution import Tools
 from coded_mr.engine.memory import give_back
+from coded_mr.engine.repeating import fastest
 from coded_mr.engine.waiting import barrier, broadcast
 from coded_mr.io.inputs import InputFile
 from coded_mr.io.output import OutputDirectory
@@ -26,7 +29,6 @@ T = TypeVar("T")
 
 _PIECES = 8
 _LEAST_PIECE, _MOST_PIECE = 128 << 10, 4 << 20
-_TRIALS = 2
 _SHARE = 0.02  # of a job's estimated time, for each part of the measurement
 _LEAST_BUDGET, _MOST_BUDGET = 0.03, 0.5  # seconds
 
@@ -36,36 +38,44 @@ class JobSample:
     """Hold what a sample of the job showed.
 
     map_seconds     for a byte of input, on one rank alone
-    value_bytes     of intermediate values for a byte of input
+    value_bytes     of intermediate values for a byte of input, if there are as many batches as ranks
+    value_growth    g: with b times as many batches there are b^g times as many of them; 0 without combining
     reduce_seconds  for a byte of intermediate values, on one rank alone, with writing
     part_seconds    to write an empty part durably
-    map_slots, reduce_slots  ranks that seem to work undisturbed when all do; at most all
     padding         length of 1, 2, ... values combined over their mean length
     sample_bytes    of the input that were mapped to find out
+    map_slots, reduce_slots  ranks that seem to work undisturbed when n do, by n
     """
 
     map_seconds: float
     value_bytes: float
-    reduce_seconds: float
-    part_seconds: float
-    map_slots: float
-    reduce_slots: float
-    padding: tuple[float, ...]
-    sample_bytes: int
-
-
-@dataclass(frozen=True)
-class _Alone:
-    """What rank 0 found with the others asleep; `pieces` are those that all should map at once."""
-
-    map_seconds: float
-    value_bytes: float
+    value_growth: float
     reduce_seconds: float
     part_seconds: float
     padding: tuple[float, ...]
     sample_bytes: int
-    pieces: tuple[tuple[InputFile, ...], ...]
-    pieces_seconds: float
+    map_slots: Mapping[int, float] = field(default_factory=dict)
+    reduce_slots: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass
+class _Pieces:
+    """Hold pieces of the input, and what mapping them took and gave."""
+
+    files: list[tuple[InputFile, ...]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    values: list[list[bytes | memoryview]] = field(default_factory=list)
+    read: int = 0
+
+    @property
+    def map_seconds(self) -> float:
+        """Return the seconds for a byte of input."""
+        return median(self.rates) if self.rates else 0.0
+
+    def of(self, partition: int) -> list[bytes | memoryview]:
+        """Return the intermediate values of a partition."""
+        return [some[partition] for some in self.values]
 
 
 def sample_job(
@@ -82,27 +92,20 @@ def sample_job(
     The user's code may raise here as anywhere: UserCodeError. Raises OutputError, StorageError too.
     """
 
-    def look() -> _Alone:
+    def look() -> tuple[JobSample, list[tuple[InputFile, ...]]]:
         output.prepare()
-        return _alone(tools, files, input_bytes, partitions, world.size, output)
+        pieces = _mapped(tools, files, input_bytes)
+        sample = _sample(tools, pieces, input_bytes, partitions, world.size, output)
+        most = _affordable(pieces.seconds, budget_for(pieces.map_seconds * input_bytes), world.size)
+        return sample, pieces.files[-most:]
 
     try:
-        alone = broadcast(world, look if world.rank == 0 else None)
-        map_slots, reduce_slots = _together(world, tools, alone, partitions, output)
-        barrier(world)
+        sample, pieces = broadcast(world, look if world.rank == 0 else None)
+        maps, reduces = _slots(world, tools, pieces, partitions, output)
     finally:
         if world.rank == 0:
             output.abandon()
-    return JobSample(
-        map_seconds=alone.map_seconds,
-        value_bytes=alone.value_bytes,
-        reduce_seconds=alone.reduce_seconds,
-        part_seconds=alone.part_seconds,
-        map_slots=map_slots,
-        reduce_slots=reduce_slots,
-        padding=alone.padding,
-        sample_bytes=alone.sample_bytes,
-    )
+    return replace(sample, map_slots=maps, reduce_slots=reduces)
 
 
 def budget_for(job_seconds: float) -> float:
@@ -110,51 +113,59 @@ def budget_for(job_seconds: float) -> float:
     return min(max(_SHARE * job_seconds, _LEAST_BUDGET), _MOST_BUDGET)
 
 
-def _alone(
-    tools: Tools,
-    files: Sequence[InputFile],
-    input_bytes: int,
-    partitions: int,
-    ranks: int,
-    output: OutputDirectory,
-) -> _Alone:
-    """Map pieces spread over the input until they agree or the budget is spent; reduce what they gave."""
-    pieces: list[tuple[InputFile, ...]] = []
-    seconds: list[float] = []
-    rates: list[float] = []
-    values: list[list[bytes | memoryview]] = []
-    size, read = _LEAST_PIECE, 0
+def _mapped(tools: Tools, files: Sequence[InputFile], input_bytes: int) -> _Pieces:
+    """Map pieces spread over the input until they agree or the budget is spent."""
+    pieces = _Pieces()
+    size = _LEAST_PIECE
     give_back()
     for number in range(_PIECES):
         piece = _piece(files, number, size)
         if not piece:
             continue
         spent, mapped = _timed(tools, partial(tools.kernel.map_batch, piece))
-        pieces.append(piece)
-        seconds.append(spent)
+        rates = pieces.rates
+        pieces.files.append(piece)
+        pieces.seconds.append(spent)
         rates.append(spent / max(mapped.bytes_in, 1))
-        values.append(mapped.values)
-        read += mapped.bytes_in
+        pieces.values.append(mapped.values)
+        pieces.read += mapped.bytes_in
         budget = budget_for(rates[-1] * input_bytes)
-        if sum(seconds) > budget or (len(rates) >= 4 and max(rates[-3:]) < 1.1 * min(rates[-3:])):
+        if sum(pieces.seconds) > budget or (len(rates) >= 4 and max(rates[-3:]) < 1.1 * min(rates[-3:])):
             break
         # As large as the budget allows: what fits in the caches is quicker than a whole batch.
         size = int(min(max(budget / _PIECES / max(rates[-1], 1e-12), _LEAST_PIECE), _MOST_PIECE))
-    sizes = np.array([sum(memoryview(some[q]).nbytes for some in values) for q in range(partitions)], float)
-    part, reduced = _reduced(tools, values, partitions, output)
+    return pieces
+
+
+def _sample(
+    tools: Tools, pieces: _Pieces, input_bytes: int, partitions: int, ranks: int, output: OutputDirectory
+) -> JobSample:
+    """Reduce what the pieces gave, and say what all of it shows."""
+    sizes = np.array([sum(map(_size, pieces.of(q))) for q in range(partitions)], float)
     total = float(sizes.sum())
-    most = _affordable(seconds, budget_for(median(rates) * input_bytes if rates else 0.0), ranks)
-    return _Alone(
-        map_seconds=median(rates) if rates else 0.0,
-        value_bytes=total / max(read, 1),
+    growth = _growth(tools, pieces, total, partitions)
+    many = input_bytes / max(pieces.read / max(len(pieces.files), 1), 1)  # batches as large as a piece
+    part, reduced = _reduced(tools, pieces, partitions, output)
+    return JobSample(
+        map_seconds=pieces.map_seconds,
+        value_bytes=total / max(pieces.read, 1) * (ranks / max(many, 1)) ** growth,
+        value_growth=growth,
         # The parts of a small sample may be quicker to write than empty ones were.
         reduce_seconds=max(reduced - partitions * part, reduced / 10) / max(total, 1.0),
         part_seconds=part,
         padding=_padding(sizes, ranks),
-        sample_bytes=read,
-        pieces=tuple(pieces[-most:]),
-        pieces_seconds=sum(seconds[-most:]),
+        sample_bytes=pieces.read,
     )
+
+
+def _growth(tools: Tools, pieces: _Pieces, total: float, partitions: int) -> float:
+    """Return by which power of the number of batches the values grow: combine those of all pieces, to see."""
+    count = len(pieces.files)
+    if not tools.kernel.combines or count < 2:
+        return 0.0
+    again = tools.kernel.combined_again
+    joined = sum(_size(tools.worker.run(partial(again, pieces.of(q)))) for q in range(partitions))
+    return min(max(log(total / joined) / log(count), 0.0), 1.0) if joined else 0.0
 
 
 def _affordable(seconds: Sequence[float], budget: float, ranks: int) -> int:
@@ -165,50 +176,88 @@ def _affordable(seconds: Sequence[float], budget: float, ranks: int) -> int:
     return most
 
 
-def _reduced(
-    tools: Tools, values: Sequence[Sequence[bytes | memoryview]], partitions: int, output: OutputDirectory
-) -> tuple[float, float]:
+def _reduced(tools: Tools, pieces: _Pieces, partitions: int, output: OutputDirectory) -> tuple[float, float]:
     """Return the seconds to write an empty part, and to reduce and write all partitions of the sample."""
     give_back()
     empty = min(_timed(tools, partial(output.write_part, 0, ()))[0] for _ in range(2))
     whole = sum(
-        _timed(tools, partial(_reduce, tools, q, q, [some[q] for some in values], output))[0]
-        for q in range(partitions)
+        _timed(tools, partial(_reduce, tools, q, q, pieces.of(q), output))[0] for q in range(partitions)
     )
     return empty, whole
 
 
-def _together(
-    world: MPI.Intracomm, tools: Tools, alone: _Alone, partitions: int, output: OutputDirectory
-) -> tuple[float, float]:
-    """Let all ranks map the same pieces, then reduce a partition of them; return the slots of both."""
-    if world.size == 1:
-        return 1.0, 1.0
+def _size(value: bytes | memoryview) -> int:
+    return memoryview(value).nbytes
+
+
+def _slots(
+    world: MPI.Intracomm,
+    tools: Tools,
+    pieces: Sequence[Sequence[InputFile]],
+    partitions: int,
+    output: OutputDirectory,
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return, by how many ranks work at once, how many times the work of one they do in its time."""
+    one = _trial(world, 1, tools, pieces, partitions, output)
+    processors = _processors(world)
+    maps, reduces = {1: 1.0}, {1: 1.0}
+    for before, workers in pairwise(_counts(world.size)):
+        found = _trial(world, workers, tools, pieces, partitions, output)
+        # More than the processors can do is chance, as less than fewer ranks did is. Parts wait for disks.
+        most = min(workers, processors)
+        maps[workers] = max(min(workers * one.mapping / found.mapping, most), maps[before])
+        ratio = found.size / max(one.size, 1) * one.reducing / found.reducing
+        reduces[workers] = max(min(ratio, workers), reduces[before])
+    return maps, reduces
+
+
+def _counts(ranks: int) -> list[int]:
+    """Return how many ranks work at once in the trials: 1, 2, 4, 8, ... and all."""
+    powers = takewhile(lambda power: power < ranks, (2**exponent for exponent in count()))
+    return [*powers, ranks]
+
+
+class _Trial(NamedTuple):
+    """Hold what a trial took: seconds of the slowest rank, and the bytes of values that were reduced."""
+
+    mapping: float
+    reducing: float
+    size: int
+
+
+def _trial(
+    world: MPI.Intracomm,
+    workers: int,
+    tools: Tools,
+    pieces: Sequence[Sequence[InputFile]],
+    partitions: int,
+    output: OutputDirectory,
+) -> _Trial:
+    """Let the first ranks map the same pieces, then reduce a partition of them, while the others sleep."""
+    works = world.rank < workers
     q = world.rank % partitions
 
     def map_pieces() -> list[bytes | memoryview]:
-        return [tools.kernel.map_batch(piece).values[q] for piece in alone.pieces]
+        return [tools.kernel.map_batch(piece).values[q] for piece in pieces]
 
-    def reduce(values: Sequence[bytes | memoryview]) -> int:
-        _reduce(tools, q, world.rank, values, output)
-        return sum(memoryview(value).nbytes for value in values)
+    values: list[bytes | memoryview] = []
 
-    fastest = np.full(2, np.inf)
-    # The first time, modules are loaded and caches filled, as rank 0 has done before.
-    for _ in range(_TRIALS):
+    def seconds() -> npt.NDArray[np.float64]:
+        nonlocal values
+        mapping = reducing = 0.0
         give_back()
         barrier(world)
-        mapped, values = _timed(tools, map_pieces)
+        if works:
+            mapping, values = _timed(tools, map_pieces)
         barrier(world)
-        reduced, size = _timed(tools, partial(reduce, values))
-        slowest = np.array([mapped, reduced])
+        if works:
+            reducing, _ = _timed(tools, partial(_reduce, tools, q, world.rank, values, output))
+        slowest = np.array([mapping, reducing])
         world.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
-        fastest = np.minimum(fastest, slowest)
-    work = np.array([alone.pieces_seconds, alone.part_seconds + size * alone.reduce_seconds])
-    world.Allreduce(MPI.IN_PLACE, work, MPI.SUM)
-    slots = np.clip(work / np.maximum(fastest, 1e-9), 1.0, world.size)
-    # The sample is in memory by now: more than the processors can do is chance. Only parts wait for disks.
-    return min(float(slots[0]), _processors(world)), float(slots[1])
+        return slowest.clip(1e-9)
+
+    mapping, reducing = map(float, fastest(seconds))
+    return _Trial(mapping, reducing, world.allreduce(sum(map(_size, values))))
 
 
 def _processors(world: MPI.Intracomm) -> float:

@@ -19,26 +19,34 @@ def probe_network(trials: Trials, partitions: int, budget: float) -> Network:
 
     A shuffle takes F seconds, each of its packets p, each of their bytes b(j): few small packets, many small
     ones and large ones tell them apart. More receivers are measured while the budget (seconds) lasts, each
-    with packets as large as its part of the budget allows.
+    with packets as large as its part of the budget allows; one rank sends alone to one and to the most.
     """
     most = min(trials.world.size - 1, partitions)
     if not most:
-        return Network({}, 0.0, 0.0, 0.0)
+        return Network({}, {}, 0.0, 0.0, 0.0)
     few = trials.run(most, _SMALL)
     many = trials.run(most, _SMALL, each=_MANY)
     packet_seconds = max(many.seconds - few.seconds, 0.0) / (many.packets - few.packets)
     fixed = max(few.seconds - few.packets * packet_seconds, 0.0)
-    per_byte: dict[int, float] = {}
-    counts = _receiver_counts(most)
+    together: dict[int, float] = {}
+    alone: dict[int, float] = {}
+    cases = _cases(most)
     spent = 0.0
-    for done, receivers in enumerate(counts):
-        share = max(budget - spent, 0.0) / (len(counts) - done)
-        per_byte[receivers], took = _byte_seconds(trials, receivers, share, fixed, packet_seconds)
-        spent += took
+    for done, (receivers, by_itself) in enumerate(cases):
         # One receiver tells nothing of many: both ends of the range are measured on the slowest network.
-        if done and spent > budget:
+        if receivers not in (1, most) and spent > budget:
             break
-    return Network(_undisturbed(per_byte), packet_seconds, many.group_seconds / max(many.groups, 1), fixed)
+        share = max(budget - spent, 0.0) / (len(cases) - done)
+        found = alone if by_itself else together
+        found[receivers], took = _byte_seconds(trials, receivers, by_itself, share, fixed, packet_seconds)
+        spent += took
+    return Network(
+        _undisturbed(together),
+        _undisturbed(alone),
+        packet_seconds,
+        many.group_seconds / max(many.groups, 1),
+        fixed,
+    )
 
 
 def _undisturbed(per_byte: Mapping[int, float]) -> dict[int, float]:
@@ -47,30 +55,30 @@ def _undisturbed(per_byte: Mapping[int, float]) -> dict[int, float]:
 
 
 def _byte_seconds(
-    trials: Trials, receivers: int, budget: float, fixed: float, packet_seconds: float
+    trials: Trials, receivers: int, alone: bool, budget: float, fixed: float, packet_seconds: float
 ) -> tuple[float, float]:
     """Return the seconds for a byte to so many receivers, and how long it took to find out."""
     size = _MEDIUM
-    found = trials.run(receivers, size)
+    found = trials.run(receivers, size, alone=alone)
     spent = found.seconds
     beside = fixed + found.packets * packet_seconds
     if found.seconds - beside < _SLOW:
         size = _LARGE
-        found = trials.run(receivers, size)
+        found = trials.run(receivers, size, alone=alone)
         spent += found.seconds
         while size < _LARGEST and 4 * found.seconds < budget - spent:
             size *= 4
-            found = trials.run(receivers, size)
+            found = trials.run(receivers, size, alone=alone)
             spent += found.seconds
     # The better of two, for the same reason.
-    again = trials.run(receivers, size)
+    again = trials.run(receivers, size, alone=alone)
     whole = min(found.seconds, again.seconds)
     # A transfer too short to stand out from what comes with it is at least a part of the whole.
     moving = max(whole - beside, whole / 4)
     return moving / (found.packets * size), spent + again.seconds
 
 
-def _receiver_counts(most: int) -> list[int]:
-    """Return 1, the most, and numbers between, in the order in which they matter."""
-    between = [j for j in (3, 2, 4, 6, 8, 12, 16, 24, 32) if j < most]
-    return list(dict.fromkeys([1, most, *between])) if most else []
+def _cases(most: int) -> list[tuple[int, bool]]:
+    """Return (receivers, whether one rank sends alone) in the order in which they matter."""
+    between = [(j, False) for j in (3, 2, 4, 6, 8, 12, 16, 24, 32) if j < most]
+    return list(dict.fromkeys([(1, False), (most, False), (1, True), (most, True), *between]))

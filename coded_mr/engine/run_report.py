@@ -211,12 +211,13 @@ class RunReport:
         machine = self.decision.machine
         return {
             "beta": list(map(float, machine.beta or (1,))),
+            "alone": list(map(float, machine.alone)),
             "padding": list(map(float, machine.padding or (1,))),
             "packet_seconds": float(machine.packet),
             "group_seconds": float(machine.group),
             "shuffle_seconds": float(machine.start),
-            "map_slots": None if machine.map_slots is None else float(machine.map_slots),
-            "reduce_slots": None if machine.reduce_slots is None else float(machine.reduce_slots),
+            "map_slots": {str(count): float(served) for count, served in machine.map_slots},
+            "reduce_slots": {str(count): float(served) for count, served in machine.reduce_slots},
             "memory_bytes": self.decision.chosen.memory,
         }
 

@@ -14,6 +14,7 @@ from mpi4py import MPI
 from coded_mr.engine import conservation
 from coded_mr.engine.calibration import calibrate
 from coded_mr.engine.execution import Execution, Tools
+from coded_mr.engine.hosts import hosts_of
 from coded_mr.engine.locating import find_sites
 from coded_mr.engine.multicast import AUTO, TRANSPORTS, open_carriers
 from coded_mr.engine.multicast.link import SharedLink
@@ -292,8 +293,5 @@ class Session:
 
 
 def _check_one_host(world: MPI.Intracomm) -> None:
-    host = world.Split_type(MPI.COMM_TYPE_SHARED)
-    alone = host.size == world.size
-    host.Free()
-    if not alone:
+    if any(hosts_of(world)):
         raise UsageError("--link-rate emulates a link among ranks on one host, and these are on several")

@@ -1,4 +1,4 @@
-"""A trial of a transport: a small shuffle in which every rank sends, and what it takes."""
+"""A trial of a transport: a small shuffle in which all ranks send, or one, and what it takes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
-    """Try the transport of a carrier on a world, within `limits`; `link` paces the senders."""
+    """Try the transport of a carrier on a world, within `limits`; `link` paces the senders.
+
+    `hosts` has the host of every rank, as a number: packets go to other hosts first.
+    """
 
     world: MPI.Intracomm
     carrier: Carrier
     limits: Limits
+    hosts: tuple[int, ...]
     link: SharedLink | None = None
 
-    def run(self, receivers: int, size: int, each: int = 1) -> Trial:
-        """Let every rank send `each` packets of so many bytes to the ranks after it; collective."""
-        world, plan = self.world, _plan(self.world.size, receivers, each)
+    def run(self, receivers: int, size: int, *, each: int = 1, alone: bool = False) -> Trial:
+        """Let all ranks, or one alone, send `each` packets of so many bytes to so many others; collective."""
+        world, plan = self.world, self._plan(receivers, each, alone)
         store = Store(plan, world.rank)
         store.put_mapped(world.rank, [Value.of(bytes(size)) for _ in range(each)])
         shuffle = Shuffle(world, plan, store, limits=self.limits, link=self.link, carrier=self.carrier)
@@ -55,15 +59,19 @@ class Trials:
         seconds, groups = map(float, slowest)
         return Trial(seconds - groups, groups, len(plan.packets), len(plan.groups))
 
-
-def _plan(K: int, receivers: int, each: int) -> Plan:
-    packets = tuple(
-        Packet(
-            sender, tuple(sorted((sender + d) % K for d in range(1, receivers + 1))), (Term((q,), sender),)
+    def _plan(self, receivers: int, each: int, alone: bool) -> Plan:
+        K = self.world.size
+        hosts = self.hosts
+        circle = sorted(range(K), key=lambda rank: (hosts[:rank].count(hosts[rank]), hosts[rank]))
+        packets = tuple(
+            Packet(
+                circle[at],
+                tuple(sorted(circle[(at + d) % K] for d in range(1, receivers + 1))),
+                (Term((q,), circle[at]),),
+            )
+            for q in range(each)
+            for at in range(1 if alone else K)
         )
-        for q in range(each)
-        for sender in range(K)
-    )
-    partitions = (tuple(range(each)),) * K
-    batches = tuple(Batch((rank,), Fraction(1, K)) for rank in range(K))
-    return Plan("probe", each, partitions, batches, packets)
+        partitions = (tuple(range(each)),) * K
+        batches = tuple(Batch((rank,), Fraction(1, K)) for rank in range(K))
+        return Plan("probe", each, partitions, batches, packets)

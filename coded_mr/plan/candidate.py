@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from coded_mr.plan.ingredient import Ingredient, Numbers, Team, numbers_of, plan_of
-from coded_mr.plan.machine import Machine
+from coded_mr.plan.ingredient import Ingredient, Numbers, Team, numbers_of, plan_of, senders_of
+from coded_mr.plan.machine import Crew, Machine
 from coded_mr.plan.model import Plan
 from coded_mr.plan.schemes import shared, sliced
 from coded_mr.text import counted, fraction_text
@@ -60,11 +60,6 @@ class Candidate:
         return self._solver_share * self.team.solvers
 
     @cached_property
-    def mapped(self) -> Fraction:
-        """Return how many ranks map a file, on average."""
-        return self.r + self._helper_share * self.team.helpers
-
-    @cached_property
     def peak(self) -> Fraction:
         """Return p, the largest fraction of the files that one rank maps."""
         return max(self._solver_share, self._helper_share)
@@ -97,6 +92,15 @@ class Candidate:
         return sum(numbers.packets for _, numbers in self._shares) * self.slices
 
     @cached_property
+    def batches(self) -> int:
+        """Return how many batches the files are divided into."""
+        return sum(numbers.batches for _, numbers in self._shares) * self.slices
+
+    @cached_property
+    def _growth(self) -> Fraction:
+        return self.machine.grown(self.batches)
+
+    @cached_property
     def groups(self) -> int:
         """Return how many multicast groups there are at most."""
         return sum(numbers.groups for _, numbers in self._shares)
@@ -116,29 +120,37 @@ class Candidate:
 
     @cached_property
     def t_map(self) -> Fraction:
-        """Return the predicted map time: c_m p, or all mapping over the machine's slots."""
-        return self.machine.mapping(self.mapped, self.peak)
+        """Return the predicted map time: c_m p, and more where ranks share processors."""
+        return self.machine.mapping(
+            Crew(self.solvers, self._solver_share), Crew(self.helpers, self._helper_share)
+        )
 
     @cached_property
     def t_shuffle(self) -> Fraction:
         """Return the predicted shuffle time: c_s(j) L_j for each number of receivers, and bookkeeping."""
-        machine = self.machine
+        machine, solvers = self.machine, range(self.solvers)
         bytes_time = sum(
             (
-                fraction * n.load * machine.c_s(n.receivers) * machine.padded(n.members)
-                for fraction, n in self._shares
+                fraction
+                * n.load
+                * machine.c_s(n.receivers, senders_of(part, self.team), solvers)
+                * machine.padded(n.members)
+                for part, (fraction, n) in zip(self.ingredients, self._shares, strict=True)
+                if n.load
             ),
             Fraction(0),
         )
         fixed = machine.start if self.packets else Fraction(0)
-        return bytes_time + self.packets * machine.packet + self.groups * machine.group + fixed
+        # Groups are set up while there is something to map.
+        setting_up = max(self.groups * machine.group - self.t_map, Fraction(0))
+        return bytes_time * self._growth + self.packets * machine.packet + setting_up + fixed
 
     @cached_property
     def t_reduce(self) -> Fraction:
-        """Return the predicted reduce time: c_r times the most partitions of a solver."""
-        return self.machine.reducing(
-            Fraction(self.team.partitions * self.team.s), Fraction(self.most_partitions)
-        )
+        """Return the predicted reduce time: c_r times the most partitions of a solver, or more."""
+        least, more = divmod(self.team.partitions * self.team.s, self.solvers)
+        crews = Crew(more, Fraction(least + 1)), Crew(self.solvers - more, Fraction(least))
+        return self.machine.reducing(*crews) * self._growth
 
     @cached_property
     def total(self) -> Fraction:
@@ -152,7 +164,7 @@ class Candidate:
     def memory(self) -> int:
         """Return about how many bytes of intermediate values a rank holds at once; 0: not known."""
         share = self.peak + Fraction(self.most_partitions, self.team.partitions)
-        return int(self.machine.values * share)
+        return int(self.machine.values * self._growth * share)
 
     def build(self) -> Plan:
         """Return the plan itself."""

@@ -12,7 +12,7 @@ from coded_mr.plan.schemes import cascaded, replicated, resolvable, solver_helpe
 from coded_mr.theory.constrained import helper_load, solver_load
 from coded_mr.theory.tradeoff import cascaded_load
 
-__all__ = ["Ingredient", "Kind", "Numbers", "Team", "numbers_of", "plan_of"]
+__all__ = ["Ingredient", "Kind", "Numbers", "Team", "numbers_of", "plan_of", "senders_of"]
 
 Kind: TypeAlias = Literal["helper", "cdc", "uncoded", "replicated", "resolvable", "cascaded"]
 
@@ -55,6 +55,7 @@ class Numbers(NamedTuple):
     load: Fraction
     packets: int
     groups: int
+    batches: int
 
 
 def numbers_of(ingredient: Ingredient, team: Team) -> Numbers:
@@ -64,24 +65,35 @@ def numbers_of(ingredient: Ingredient, team: Team) -> Numbers:
     own = Fraction(r, S)
     if ingredient.kind == "uncoded":
         share = Fraction(1, S + H)
-        return Numbers(share, share if H else Fraction(0), 1, 1, 1 - share, (S + H - 1) * S, 0)
+        return Numbers(share, share if H else Fraction(0), 1, 1, 1 - share, (S + H - 1) * S, 0, S + H)
     if r == S:
-        return Numbers(Fraction(1), Fraction(0), 1, 1, Fraction(0), 0, 0)
+        return Numbers(Fraction(1), Fraction(0), 1, 1, Fraction(0), 0, 0, 1)
     if ingredient.kind == "helper":
         packets, groups = H * comb(S, r + 1), comb(S, r + 1) if r else 0
-        return Numbers(own, Fraction(1, H), r + 1, r + 1, helper_load(Q, S, r), packets, groups)
+        load, batches = helper_load(Q, S, r), H * comb(S, r)
+        return Numbers(own, Fraction(1, H), r + 1, r + 1, load, packets, groups, batches)
     if ingredient.kind == "cdc":
-        groups = comb(S, r) if r > 1 else 0
-        return Numbers(own, Fraction(0), r, r, solver_load(Q, S, r), comb(S, r + 1) * (r + 1), groups)
+        groups, batches = comb(S, r) if r > 1 else 0, comb(S, r)
+        packets = comb(S, r + 1) * (r + 1)
+        return Numbers(own, Fraction(0), r, r, solver_load(Q, S, r), packets, groups, batches)
     if ingredient.kind == "replicated":
-        return Numbers(own, Fraction(0), 1, 1, 1 - own, S * (S - r), 0)
+        return Numbers(own, Fraction(0), 1, 1, 1 - own, S * (S - r), 0, S)
     if ingredient.kind == "resolvable":
         q = S // r
-        lacking = q ** (r - 1) * (q - 1)  # groups of one rank of each class that hold no common batch
+        batches = q ** (r - 1)
+        lacking = batches * (q - 1)  # groups of one rank of each class that hold no common batch
         load = Fraction(q - 1, q * (r - 1)) * Fraction(S * -(-Q // S), Q)
-        return Numbers(own, Fraction(0), r - 1, r - 1, load, r * lacking, r * lacking)
+        return Numbers(own, Fraction(0), r - 1, r - 1, load, r * lacking, r * lacking, batches)
     packets = sum(comb(S, size) * size for size in range(max(r + 1, s), min(r + s, S) + 1))
-    return Numbers(own, Fraction(0), r + s - 1, r, cascaded_load(S, r, s), packets, packets)
+    load = cascaded_load(S, r, s)
+    return Numbers(own, Fraction(0), r + s - 1, r, load, packets, packets, comb(S, r))
+
+
+def senders_of(ingredient: Ingredient, team: Team) -> range:
+    """Return the ranks that send an ingredient's packets."""
+    first = team.solvers if ingredient.kind == "helper" else 0
+    last = team.solvers + (team.helpers if ingredient.kind in ("helper", "uncoded") else 0)
+    return range(first, last)
 
 
 def plan_of(ingredient: Ingredient, team: Team) -> Plan:

@@ -17,16 +17,17 @@ PROFILE = Profile(
     input_bytes=1_000_000,
     map_seconds=1e-6,
     value_bytes=0.5,
+    value_growth=0.5,
     reduce_seconds=2e-6,
     part_seconds=0.25,
     networks={
-        "groups": Network({1: 1e-6, 3: 3e-6}, 1e-3, 2e-3, 3e-3),
-        "ip": Network({1: 2e-6, 2: 2e-6, 3: 2e-6}, 1e-3, 0.0, 0.0),
+        "groups": Network({1: 1e-6, 3: 3e-6}, {1: 2e-6, 3: 4e-6}, 1e-3, 2e-3, 3e-3),
+        "ip": Network({1: 2e-6, 2: 2e-6, 3: 2e-6}, {1: 2e-6, 3: 2e-6}, 1e-3, 0.0, 0.0),
     },
     padding=(1.0, 1.5),
-    map_slots=2.0,
-    reduce_slots=4.0,
-    ranks=4,
+    map_slots={1: 1.0, 2: 1.5, 4: 2.0},
+    reduce_slots={1: 1.0, 2: 2.0, 4: 4.0},
+    hosts=(0, 0, 1, 1),
     sample_bytes=1000,
     seconds=0.1,
 )
@@ -41,7 +42,10 @@ def test_a_machine_for_each_transport() -> None:
     assert float(groups.costs.reduce) == pytest.approx(0.5 + 0.25)
     assert list(map(float, groups.beta)) == pytest.approx([1, 2, 3])
     assert set(ip.beta) == {Fraction(1)}
-    assert (groups.map_slots, groups.reduce_slots) == (Fraction(2), None)
+    assert list(map(float, groups.alone)) == pytest.approx([2, 3, 4])
+    assert groups.hosts == (0, 0, 1, 1)
+    assert groups.map_slots == ((1, Fraction(1)), (2, Fraction(3, 2)), (4, Fraction(2)))
+    assert groups.reduce_slots == ((1, Fraction(1)), (2, Fraction(2)), (4, Fraction(4)))
     assert float(groups.start) == pytest.approx(3e-3)
 
 

@@ -116,8 +116,8 @@ def test_bookkeeping_can_cost_more_than_coding_saves():
 
 def test_ranks_that_share_cores_are_not_used_for_mapping_twice():
     costs = Costs.parse("5,1,1")
-    crowded = decide(Request(4, 8), Machine(costs, map_slots=Fraction(2), reduce_slots=Fraction(2))).chosen
-    assert crowded.mapped == 1
+    two = ((1, Fraction(1)), (2, Fraction(2)), (8, Fraction(2)))
+    crowded = decide(Request(4, 8), Machine(costs, map_slots=two, reduce_slots=two)).chosen
     assert crowded.t_map == Fraction(5, 2)
 
 
