@@ -11,8 +11,8 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
+from textwrap import indent
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from benchmarks.network.settings import Rival
 from benchmarks.network.task import Task
 from coded_mr.engine.comparison import times_of
 from coded_mr.engine.failing import abort
+from coded_mr.engine.memory import give_back
 from coded_mr.engine.multicast import AUTO
 from coded_mr.engine.run_report import RunReport
 from coded_mr.engine.runner import Order, Session
@@ -33,6 +34,7 @@ from coded_mr.engine.shuffle import Limits
 from coded_mr.engine.waiting import barrier, broadcast, wait
 from coded_mr.io.output import OutputDirectory
 from coded_mr.jobfile import load_job
+from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.planner import Decision, Request, decide
 
 _COUNTER = Path("/sys/class/net/eth0/statistics/tx_bytes")
@@ -56,6 +58,7 @@ class _Ranks:
         self._task = task
         self._stack = stack
         self._sessions: dict[_Way, Session] = {}
+        self._planned: Decision | None = None
         host = world.Split_type(MPI.COMM_TYPE_SHARED)
         self._counts = host.rank == 0
         host.Free()
@@ -63,6 +66,8 @@ class _Ranks:
     def run(self) -> None:
         """Carry out what is due until the deadline; rank 0 says how far it is, and notes every run."""
         self._warm_up()
+        if any(rival.scheme is None for _, rival in self._task.due):
+            self._calibrate()
         self._note(Link(self._task.setting.title, self._link_rate()))
         for number, rival in self._task.due:
             if broadcast(self._world, lambda: time.time() > self._task.deadline):
@@ -79,6 +84,8 @@ class _Ranks:
         session = self._session(way)
         name = broadcast(self._world, lambda: f"{number}-{time.time_ns()}")
         output = OutputDirectory(str(Path(self._task.scratch) / "out"), name, overwrite=True)
+        # As a run by itself: without the memory that the run before has left warm.
+        give_back()
         before = self._sent()
         report = session.execute(decision, output)
         barrier(self._world)
@@ -98,6 +105,7 @@ class _Ranks:
             round=number,
             plan=str(report.decision.chosen),
             transport=report.transport,
+            predicted=self._predicted(report),
             total=times.total,
             map=times.map,
             shuffle=times.shuffle,
@@ -116,7 +124,8 @@ class _Ranks:
             raise ClusterError(f"{rival.name} went by {report.transport}, not by {way.transport}")
         print(
             f"  round {number}: {run.total:7.3f} s (map {run.map:.3f}, shuffle {run.shuffle:.3f}, reduce "
-            f"{run.reduce:.3f})  {rival.name}" + (f": {run.plan}, {run.transport}" * (rival.scheme is None)),
+            f"{run.reduce:.3f}){self._foretold(report)}  {rival.name}"
+            + (f": {run.plan}, {run.transport}" * (rival.scheme is None)),
             flush=True,
         )
         return run
@@ -144,20 +153,44 @@ class _Ranks:
             self._sessions[way] = self._stack.enter_context(session)
         return self._sessions[way]
 
+    def _predicted(self, report: RunReport) -> float | None:
+        found = self._candidate(report)
+        return None if found is None else float(found.total)
+
+    def _foretold(self, report: RunReport) -> str:
+        found = self._candidate(report)
+        if found is None:
+            return ""
+        stages = ", ".join(
+            f"{float(seconds):.3f}" for seconds in (found.t_map, found.t_shuffle, found.t_reduce)
+        )
+        return f" [predicted {float(found.total):.3f}: {stages}]"
+
+    def _candidate(self, report: RunReport) -> Candidate | None:
+        """Return what the planner thinks of the plan that was carried out, with its transport."""
+        if self._planned is None:
+            return None
+        plan, way = report.decision.chosen, report.transport
+        wanted = (plan.scheme, plan.r, plan.solvers, plan.helpers, way)
+        for found in self._planned.considered:
+            if (found.scheme, found.r, found.solvers, found.helpers, found.machine.transport) == wanted:
+                return found
+        return None
+
     def _choice(self, solvers: int) -> Decision:
         """Return what the planner chooses, of all plans and transports or of those with so many solvers."""
+        assert self._planned is not None, "a planner's choice is due, so that there was a calibration"
         chosen = next(c for c in self._planned.considered if solvers in (0, c.solvers))
         return replace(self._planned, chosen=chosen)
 
-    @cached_property
-    def _planned(self) -> Decision:
-        """Return what the planner makes of a calibration on this network."""
-        Q, started = self._task.setting.hosts, time.monotonic()
-        machines = self._session(_Way(Q, AUTO)).machines()
-        decision = broadcast(self._world, lambda: decide(Request(Q, self._world.size), machines))
-        if self._world.rank == 0:
-            print(f"  calibrated in {time.monotonic() - started:.1f} s", flush=True)
-        return decision
+    def _calibrate(self) -> None:
+        """Plan by a calibration on this network."""
+        Q = self._task.setting.hosts
+        session = self._session(_Way(Q, AUTO))
+        machines = session.machines()
+        self._planned = broadcast(self._world, lambda: decide(Request(Q, self._world.size), machines))
+        if session.profile is not None and self._world.rank == 0:
+            print(indent(session.profile.summary(), "    "), flush=True)
 
     def _warm_up(self) -> None:
         """Connect every pair of ranks."""

@@ -30,6 +30,7 @@ class Run:
                           crosses each link once; on a bus that is the load
     wire                  bytes that the hosts' interfaces sent, frames with their headers
     plan                  what was carried out
+    predicted             the total, by the planner's calibration; None where there was none
     """
 
     setting: str
@@ -37,6 +38,7 @@ class Run:
     round: int
     plan: str
     transport: str
+    predicted: float | None
     total: float
     map: float
     shuffle: float

@@ -20,6 +20,7 @@ class Row:
     rival: Rival
     plans: tuple[str, ...]
     rounds: int
+    predicted: float | None
     total: float
     least: float
     most: float
@@ -95,10 +96,12 @@ def _row(rival: Rival, every: Sequence[Run], rate: float) -> Row | None:
         return median(getattr(run, field) for run in runs)
 
     totals = [run.total for run in runs]
+    predicted = [run.predicted for run in runs if run.predicted is not None]
     return Row(
         rival=rival,
         plans=tuple(dict.fromkeys(f"{run.plan} ({run.transport})" for run in runs)),
         rounds=len(runs),
+        predicted=median(predicted) if predicted else None,
         total=median(totals),
         least=min(totals),
         most=max(totals),

@@ -32,11 +32,12 @@ runs, none wrong.
 * `coded` bytes are what the theory counts; `wire` is what the hosts' interfaces sent, whole frames. Word
   count combines within a batch: the more batches a plan has, the more bytes there are to shuffle.
 * With r as large as the number of hosts every host maps the whole input, and nothing travels.
-* The planner chooses by calibration on this network, among all plans or those with a solver on each host.
+* The planner chooses by calibration on this network, among all plans or those with a solver on each host;
+  `predicted` is the total that it expects of each rival.
 """
 _COLUMNS = (
-    "rival", "gain", "total", "map", "shuffle", "theory", "over", "reduce", "encode", "decode", "groups",
-    "L", "coded MB", "wire MB",
+    "rival", "gain", "predicted", "total", "map", "shuffle", "theory", "over", "reduce", "encode", "decode",
+    "groups", "L", "coded MB", "wire MB",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def _cells(summary: Summary, row: Row) -> Iterator[str]:
     gain = summary.gain(row)
     yield f"{mark}{name}{mark}"
     yield "" if gain is None else f"{mark}{gain:.2f}{mark}"
+    yield "" if row.predicted is None else f"{row.predicted:.2f}"
     yield f"{row.total:.2f} ({row.least:.2f}–{row.most:.2f})"
     yield f"{row.map:.2f}"
     yield f"{row.shuffle:.2f}"
