@@ -8,7 +8,8 @@ with "scheme", "s", "r", "load" and "bound" (exact, strings), "ratio" (load over
 "transport", "intermediate_bytes" and, in seconds, "predicted" {map, shuffle, reduce, total}, "median" and
 "rounds" (a list) of the same;
 "fastest" and "planner", indices into "plans", "planner_excess", by how much of the fastest's total the
-planner's choice is slower; "impossible" and "same", what was asked for and did not become a plan of its own.
+planner's choice is slower, and "planner_excess_held_out", the same without luck (see `Comparison`);
+"impossible" and "same", what was asked for and did not become a plan of its own.
 """
 
 from __future__ import annotations
@@ -134,6 +135,23 @@ class Comparison:
         return self.entries[self.choice].median.total / least - 1 if least else 0.0
 
     @property
+    def excess_held_out(self) -> float | None:
+        """Return the same without the luck of the fastest: the median over the rounds.
+
+        In each round the planner's choice is compared with the plan that was fastest in the others, whose
+        median totals say nothing of this one. None with fewer than three rounds.
+        """
+        if self.rounds < 3:
+            return None
+        totals = [[times.total for times in entry.measured] for entry in self.entries]
+        found = []
+        for held in range(self.rounds):
+            others = [median(one[:held] + one[held + 1 :]) for one in totals]
+            fastest = totals[others.index(min(others))][held]
+            found.append(totals[self.choice][held] / fastest - 1 if fastest else 0.0)
+        return median(found)
+
+    @property
     def rounds(self) -> int:
         """Return how many times each plan was carried out."""
         return len(self.entries[0].measured)
@@ -153,6 +171,7 @@ class Comparison:
             "fastest": self.fastest,
             "planner": self.choice,
             "planner_excess": self.excess,
+            "planner_excess_held_out": self.excess_held_out,
             "impossible": list(self.impossible),
             "same": list(self.same),
         }
@@ -271,6 +290,9 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
     slower = (
         f"{comparison.excess:.1%} slower than the fastest" if chosen is not fastest else "the fastest, 0 %"
     )
+    held_out = comparison.excess_held_out
+    if chosen is not fastest and held_out is not None:
+        slower += f", and {held_out:+.1%} beside what was fastest in the other rounds, round by round"
     yield (
         f"planner    chooses {chosen.label} for these ranks: predicted {_seconds(chosen.predicted.total)} s, "
         f"measured {_seconds(chosen.median.total)} s: {slower}"

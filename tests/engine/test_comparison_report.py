@@ -27,6 +27,23 @@ def test_the_fastest_has_the_least_median_and_the_planner_is_measured_by_it():
     assert three_plans(choice=1).excess == 0
 
 
+def test_luck_makes_no_plan_fast():
+    """Each of two plans is lucky once; without that round the planner's choice is as fast as any."""
+    rounds = {"uncoded": (9, 10, 10, 10), "symmetric": (10, 10, 10, 10), "mixture": (10, 2, 11, 11)}
+    entries = [
+        type(found)(**{**vars(found), "measured": tuple(Times(0, 0, 0, total) for total in totals)})
+        for found, totals in ((entry(name, 1, (3, 0)), totals) for name, totals in rounds.items())
+    ]
+    found = comparison(*entries, choice=1)
+    assert found.excess == 0
+    assert found.excess_held_out == 0
+    slow = comparison(*entries, choice=2)
+    assert slow.excess == pytest.approx(0.05)
+    assert slow.excess_held_out == pytest.approx(0.1)
+    assert "+10.0% beside what was fastest in the other rounds" in table(slow)
+    assert comparison(entry("uncoded", 1, (3, 0), 4.0)).excess_held_out is None
+
+
 def test_the_ratio_to_the_bound():
     assert entry("uncoded", 1, (3, 0)).ratio == 1
     assert entry("replicated", 2, (3, 0), bound=Fraction(1, 6)).ratio == 2
