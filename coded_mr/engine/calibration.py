@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from mpi4py import MPI
 
 from coded_mr.engine.execution import Tools
 from coded_mr.engine.hosts import hosts_of
-from coded_mr.engine.job_sample import budget_for, sample_job
-from coded_mr.engine.network_probe import probe_network
-from coded_mr.engine.profile import Profile
+from coded_mr.engine.job_sample import JobSample, budget_for, sample_job
+from coded_mr.engine.network_probe import Probe, beaten
+from coded_mr.engine.profile import Network, Profile
 from coded_mr.engine.trial import Trials
 from coded_mr.engine.waiting import broadcast
 from coded_mr.io.inputs import InputFile
 from coded_mr.io.output import OutputDirectory
 
 __all__ = ["calibrate"]
+
+# The part of a job that it may take to look at its transports, and seconds that are always there for it.
+_LOOK_SHARE, _LEAST_LOOK = 0.05, 0.1
 
 
 def calibrate(
@@ -27,21 +31,56 @@ def calibrate(
     input_bytes: int,
     partitions: int,
     output: OutputDirectory,
+    *,
+    predict: Callable[[Profile], float] | None = None,
 ) -> Profile:
     """Measure the costs of a job; collective.
 
     `tools` are those of each transport that may be used. `files` matter on rank 0, which maps the sample
-    first. Hidden parts are written beside `output`, and removed again. Raises what `sample_job` raises.
+    first. Hidden parts are written beside `output`, and removed again. `predict` tells rank 0 the seconds of
+    the job by what has been found so far: more transports than the first are looked at, and better numbers
+    found, only while that takes a small part of it; without `predict` as if the job were long. Raises what
+    `sample_job` raises, and what `predict` does, on rank 0.
     """
     started = time.perf_counter()
     any_tools = next(iter(tools.values()))
     sample = sample_job(world, any_tools, files, input_bytes, partitions, output)
     hosts = hosts_of(world)
-    budget = budget_for(sample.map_seconds * input_bytes) / len(tools)
-    networks = {
-        name: probe_network(Trials(world, these.carrier, these.limits, hosts, these.link), partitions, budget)
-        for name, these in tools.items()
-    }
+    probes: dict[str, Probe] = {}
+
+    def profile() -> Profile:
+        networks = {name: probe.network() for name, probe in probes.items()}
+        return _profile(sample, networks, input_bytes, hosts, time.perf_counter() - started)
+
+    def job() -> float:
+        return math.inf if predict is None else predict(profile())
+
+    looking = time.perf_counter()
+
+    def look_on() -> bool:
+        looked = time.perf_counter() - looking
+        return looked < _LEAST_LOOK or looked < _LOOK_SHARE * job()
+
+    for name, these in tools.items():
+        if probes and not broadcast(world, look_on):
+            break
+        probes[name] = Probe(Trials(world, these.carrier, these.limits, hosts, these.link), partitions)
+        probes[name].look()
+    slow = beaten({name: probe.network() for name, probe in probes.items()})
+    worth = [probe for name, probe in probes.items() if name not in slow]
+    budget = broadcast(world, lambda: budget_for(job()) / len(worth))
+    for probe in worth:
+        probe.refine(budget)
+    return broadcast(world, profile)
+
+
+def _profile(
+    sample: JobSample,
+    networks: Mapping[str, Network],
+    input_bytes: int,
+    hosts: tuple[int, ...],
+    seconds: float,
+) -> Profile:
     return Profile(
         input_bytes=input_bytes,
         map_seconds=sample.map_seconds,
@@ -55,5 +94,5 @@ def calibrate(
         reduce_slots=sample.reduce_slots,
         hosts=hosts,
         sample_bytes=sample.sample_bytes,
-        seconds=broadcast(world, (lambda: time.perf_counter() - started) if world.rank == 0 else None),
+        seconds=seconds,
     )

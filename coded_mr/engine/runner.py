@@ -171,25 +171,27 @@ class Session:
 
     def decide(self, request: Request) -> Decision:
         """Choose a plan for this world's ranks; the costs are measured unless they are given."""
-        machines = self.machines()
+        request = dataclasses.replace(request, ranks=self._world.size)
+        machines = self.machines(request)
 
         def settle() -> Decision:
-            decision = decide(dataclasses.replace(request, ranks=self._world.size), machines)
+            decision = decide(request, machines)
             _LOG.info("plan: %s", decision.chosen)
             return decision
 
         return broadcast(self._world, settle if self._world.rank == 0 else None)
 
-    def machines(self) -> tuple[Machine, ...]:
+    def machines(self, request: Request | None = None) -> tuple[Machine, ...]:
         """Return what the planner should reckon with: given costs, a given profile, or measured ones.
 
-        Raises UsageError when a given profile says nothing of the transport.
+        Measuring takes a small part of the job that is requested, where one is. Raises UsageError when a
+        given profile says nothing of the transport.
         """
         order = self._order
         if order.costs is not None:
             return (Machine(order.costs),)
         if self.profile is None:
-            self.profile = self.calibrate()
+            self.profile = self.calibrate(request)
         machines = self.profile.machines(order.request.partitions)
         usable = tuple(machine for machine in machines if machine.transport in self._tools)
         if not usable:
@@ -199,12 +201,25 @@ class Session:
             )
         return usable
 
-    def calibrate(self) -> Profile:
-        """Measure the costs of the job on this world."""
+    def calibrate(self, request: Request | None = None) -> Profile:
+        """Measure the costs of the job on this world: all, or as much as a request for its ranks is worth."""
         Q = self._order.request.partitions
         order = self._order
+
+        def predict(profile: Profile) -> float:
+            assert request is not None
+            return float(decide(request, profile.machines(Q)).chosen.total)
+
         sample = OutputDirectory(order.output, f"{order.job_id}-sample", overwrite=False)
-        profile = calibrate(self._world, self._tools, self._files, self._weight, Q, sample)
+        profile = calibrate(
+            self._world,
+            self._tools,
+            self._files,
+            self._weight,
+            Q,
+            sample,
+            predict=None if request is None else predict,
+        )
         if self._world.rank == 0:
             _LOG.info("input: %s, about %s", counted(len(self._sources), "file"), bytes_text(self._weight))
             costs = profile.machines(Q)[0].costs

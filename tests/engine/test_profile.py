@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coded_mr.engine.network_probe import _undisturbed
+from coded_mr.engine.network_probe import _undisturbed, beaten
 from coded_mr.engine.profile import Network, Profile
 from coded_mr.errors import InputError
 from coded_mr.plan.planner import Request, decide
@@ -82,3 +82,16 @@ def test_the_summary_names_every_transport() -> None:
 
 def test_more_receivers_never_cost_less() -> None:
     assert _undisturbed({1: 5.0, 2: 3.0, 4: 4.0}) == {1: 3.0, 2: 3.0, 4: 4.0}
+
+
+def test_what_is_beaten_for_every_number_of_receivers_is_not_worth_measuring() -> None:
+    network = {
+        "groups": Network({1: 1.0, 3: 3.0}, {1: 3.0}, 0.0, 0.0, 0.0),
+        "unicast": Network({1: 1.0, 3: 2.1}, {1: 2.0}, 0.0, 0.0, 0.0),
+        "ip": Network({1: 0.5, 3: 0.5}, {1: 1.0}, 0.0, 0.0, 0.0),
+        "relay": Network({1: 0.7, 3: 1.0}, {1: 1.0}, 0.0, 0.0, 0.0),
+    }
+    assert beaten(network) == {"groups", "unicast"}
+    assert beaten({name: network[name] for name in ("groups", "unicast")}) == set()
+    assert beaten({"groups": network["groups"]}) == set()
+    assert beaten({name: Network({}, {}, 0.0, 0.0, 0.0) for name in network}) == set()

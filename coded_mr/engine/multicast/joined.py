@@ -73,7 +73,8 @@ class Joined:
         self._posted = False
         self._let_go()
         for rank in list(self._expected):
-            moved |= self._receive(rank)
+            while rank in self._expected and self._receive(rank):
+                moved = True
         return moved
 
     def close(self, tick: Callable[[], bool]) -> None:
