@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, pairwise, takewhile
+from itertools import accumulate, count, takewhile
 from math import log
 from statistics import median
 from typing import NamedTuple, TypeVar
@@ -92,16 +92,16 @@ def sample_job(
     The user's code may raise here as anywhere: UserCodeError. Raises OutputError, StorageError too.
     """
 
-    def look() -> tuple[JobSample, list[tuple[InputFile, ...]]]:
+    def look() -> tuple[JobSample, list[tuple[InputFile, ...]], float]:
         output.prepare()
         pieces = _mapped(tools, files, input_bytes)
         sample = _sample(tools, pieces, input_bytes, partitions, world.size, output)
-        most = _affordable(pieces.seconds, budget_for(pieces.map_seconds * input_bytes), world.size)
-        return sample, pieces.files[-most:]
+        budget = budget_for(pieces.map_seconds * input_bytes)
+        return sample, pieces.files[-_affordable(pieces.seconds, budget, world.size) :], budget
 
     try:
-        sample, pieces = broadcast(world, look if world.rank == 0 else None)
-        maps, reduces = _slots(world, tools, pieces, partitions, output)
+        sample, pieces, budget = broadcast(world, look if world.rank == 0 else None)
+        maps, reduces = _slots(world, tools, pieces, partitions, output, budget)
     finally:
         if world.rank == 0:
             output.abandon()
@@ -196,25 +196,39 @@ def _slots(
     pieces: Sequence[Sequence[InputFile]],
     partitions: int,
     output: OutputDirectory,
+    budget: float,
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return, by how many ranks work at once, how many times the work of one they do in its time."""
+    """Return, by how many ranks work at once, how many times the work of one they do in its time.
+
+    One and all are always measured, numbers between while the budget (seconds) lasts.
+    """
     one = _trial(world, 1, tools, pieces, partitions, output)
     processors = _processors(world)
     maps, reduces = {1: 1.0}, {1: 1.0}
-    for before, workers in pairwise(_counts(world.size)):
+    spent = 0.0
+    for workers in _counts(world.size):
+        if spent > budget:
+            break
         found = _trial(world, workers, tools, pieces, partitions, output)
-        # More than the processors can do is chance, as less than fewer ranks did is. Parts wait for disks.
-        most = min(workers, processors)
-        maps[workers] = max(min(workers * one.mapping / found.mapping, most), maps[before])
+        spent += found.mapping + found.reducing
+        # More than the processors can do is chance. Parts wait for disks, too.
+        maps[workers] = max(min(workers * one.mapping / found.mapping, min(workers, processors)), 1.0)
         ratio = found.size / max(one.size, 1) * one.reducing / found.reducing
-        reduces[workers] = max(min(ratio, workers), reduces[before])
-    return maps, reduces
+        reduces[workers] = max(min(ratio, workers), 1.0)
+    return _rising(maps), _rising(reduces)
+
+
+def _rising(slots: Mapping[int, float]) -> dict[int, float]:
+    """Return the slots such that more ranks never do less: what disturbs a trial makes it slower."""
+    counts = sorted(slots)
+    return dict(zip(counts, accumulate((slots[count] for count in counts), max), strict=True))
 
 
 def _counts(ranks: int) -> list[int]:
-    """Return how many ranks work at once in the trials: 1, 2, 4, 8, ... and all."""
-    powers = takewhile(lambda power: power < ranks, (2**exponent for exponent in count()))
-    return [*powers, ranks]
+    """Return how many ranks work at once in the trials, in the order in which they matter."""
+    if ranks == 1:
+        return []
+    return [ranks, *takewhile(lambda power: power < ranks, (2**exponent for exponent in count(1)))]
 
 
 class _Trial(NamedTuple):

@@ -78,7 +78,8 @@ class Probe:
             small = few if case == _Case(self._most) else self._try(case, _SMALL)
             point = self._point(case, small, _FIRST)
             while point.size < _LARGE and point.moving < _SLOW:
-                point = self._point(case, small, point.size * _STEP)
+                step = _STEP if _LARGE // point.size * point.moving > _SLOW else _LARGE // point.size
+                point = self._point(case, small, point.size * step)
             if point.large.seconds < _CHEAP:
                 self._again(case)
 
