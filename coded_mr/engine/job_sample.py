@@ -202,15 +202,15 @@ def _slots(
 
     One and all are always measured, numbers between while the budget (seconds) lasts.
     """
-    one = _trial(world, 1, tools, pieces, partitions, output)
+    one = _trial(world, 1, tools, pieces, partitions, output, budget)
     processors = _processors(world)
     maps, reduces = {1: 1.0}, {1: 1.0}
     spent = 0.0
     for workers in _counts(world.size):
         if spent > budget:
             break
-        found = _trial(world, workers, tools, pieces, partitions, output)
-        spent += found.mapping + found.reducing
+        found = _trial(world, workers, tools, pieces, partitions, output, budget)
+        spent += found.spent
         # More than the processors can do is chance. Parts wait for disks, too.
         maps[workers] = max(min(workers * one.mapping / found.mapping, min(workers, processors)), 1.0)
         ratio = found.size / max(one.size, 1) * one.reducing / found.reducing
@@ -232,11 +232,12 @@ def _counts(ranks: int) -> list[int]:
 
 
 class _Trial(NamedTuple):
-    """Hold what a trial took: seconds of the slowest rank, and the bytes of values that were reduced."""
+    """Hold the seconds of the slowest rank, the bytes of values reduced, and what all repetitions took."""
 
     mapping: float
     reducing: float
     size: int
+    spent: float
 
 
 def _trial(
@@ -246,6 +247,7 @@ def _trial(
     pieces: Sequence[Sequence[InputFile]],
     partitions: int,
     output: OutputDirectory,
+    budget: float,
 ) -> _Trial:
     """Let the first ranks map the same pieces, then reduce a partition of them, while the others sleep."""
     works = world.rank < workers
@@ -255,9 +257,10 @@ def _trial(
         return [tools.kernel.map_batch(piece).values[q] for piece in pieces]
 
     values: list[bytes | memoryview] = []
+    spent = 0.0
 
     def seconds() -> npt.NDArray[np.float64]:
-        nonlocal values
+        nonlocal values, spent
         mapping = reducing = 0.0
         give_back()
         barrier(world)
@@ -268,10 +271,11 @@ def _trial(
             reducing, _ = _timed(tools, partial(_reduce, tools, q, world.rank, values, output))
         slowest = np.array([mapping, reducing])
         world.Allreduce(MPI.IN_PLACE, slowest, MPI.MAX)
+        spent += float(slowest.sum())
         return slowest.clip(1e-9)
 
-    mapping, reducing = map(float, fastest(seconds))
-    return _Trial(mapping, reducing, world.allreduce(sum(map(_size, values))))
+    mapping, reducing = map(float, fastest(seconds, budget))
+    return _Trial(mapping, reducing, world.allreduce(sum(map(_size, values))), spent)
 
 
 def _processors(world: MPI.Intracomm) -> float:

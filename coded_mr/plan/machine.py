@@ -37,7 +37,8 @@ class Machine:
     group    seconds to set up a multicast group.
     start    seconds that a shuffle takes beside its packets, if there are any.
     map_slots, reduce_slots  (n, how many ranks' mapping, or reducing, gets done when n of them work at once),
-             from 1 on, ascending; between two of them on a line. () is n.
+             from 1 on, ascending; between two of them as if each rank more did its work until they do those
+             of the second. () is n.
     values   bytes of all intermediate values, QNT; 0: not known.
     growth   g: with b batches there are (b / batches)^g times as many bytes of them, where a job combines the
              values of a batch. The costs are those for `batches`.
@@ -117,7 +118,7 @@ def _served(busy: int, slots: Slots) -> Fraction:
         return Fraction(busy)
     for (few, low), (many, high) in pairwise(slots):
         if few <= busy <= many:
-            return low + (high - low) * Fraction(busy - few, many - few)
+            return min(low * Fraction(busy, few), high)
     return slots[-1][1]
 
 

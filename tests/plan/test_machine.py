@@ -58,10 +58,10 @@ def test_those_with_less_work_disturb_the_others_no_longer() -> None:
     assert machine.mapping() == 0
 
 
-def test_slots_between_those_measured_lie_on_a_line() -> None:
+def test_slots_between_those_measured_rise_until_they_are_those_of_more_ranks() -> None:
     machine = Machine(COSTS, reduce_slots=((1, Fraction(1)), (2, Fraction(2)), (6, Fraction(4))))
-    times = [machine.reducing(Crew(ranks, Fraction(1))) for ranks in (1, 2, 4, 6, 12)]
-    assert times == [3, 3, 4, Fraction(9, 2), 9]
+    times = [machine.reducing(Crew(ranks, Fraction(1))) for ranks in (1, 2, 3, 4, 5, 6, 12)]
+    assert times == [3, 3, 3, 3, Fraction(15, 4), Fraction(9, 2), 9]
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.fractions(0, 1)), max_size=3), st.integers(1, 4))
