@@ -18,7 +18,7 @@ class InvertedIndex(Job):
 
     def map(self, file: InputFile) -> Iterator[tuple[str, Paths]]:
         paths = (os.fsencode(file.path),)
-        for word in set(chain.from_iterable(map(str.split, file.lines()))):
+        for word in set(file.words()):
             yield word, paths
 
     def combine(self, key: str, values: list[Paths]) -> Paths:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from coded_mr import InputFile, Job
 
@@ -15,7 +14,7 @@ class WordCount(Job):
     """Count the words, separated by white space, of text files; output: word, tab, count."""
 
     def map(self, file: InputFile) -> Iterable[tuple[str, int]]:
-        return Counter(chain.from_iterable(map(str.split, file.lines()))).items()
+        return Counter(file.words()).items()
 
     def combine(self, key: str, values: list[int]) -> int:
         return sum(values)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import length_hint
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -81,23 +83,24 @@ class InputFile:
 
         The lines are streamed: a large file does not have to fit in memory.
         """
-        cursor = self._cursor
-        cursor[0] = 0
-        for block in self.blocks():
-            # No newline is part of another character: a block decodes as its lines would.
-            lines = block.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-            if not lines[-1]:
-                lines.pop()
-            for line in lines:
-                cursor[0] += 1
-                yield line
+        return chain.from_iterable(self._cursor.follow(map(_lines_of, self.blocks())))
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yield the plain bytes in blocks of whole lines, about a MiB each; the last may lack its newline."""
+    def words(self) -> Iterator[str]:
+        """Yield the words, separated by white space, of the UTF-8 text (undecodable bytes replaced).
+
+        They are those of str.split, streamed like lines().
+        """
+        # No newline is part of another character or of a word: a block splits as its lines would.
+        return chain.from_iterable(
+            block.decode("utf-8", "replace").split() for block in self.blocks(_SCAN_BYTES)
+        )
+
+    def blocks(self, size: int = _CHUNK_BYTES) -> Iterator[bytes]:
+        """Yield the plain bytes in blocks of whole lines, about size each; the last may lack its newline."""
         if self.length == 0:
             return
         with self._opened() as file:
-            yield from whole_lines(self._chunks(file))
+            yield from whole_lines(self._chunks(file, size))
 
     def records(self) -> NDArray[np.uint8]:
         """Return the records as a uint8 array of shape (n, record_bytes); it may be read-only.
@@ -124,15 +127,15 @@ class InputFile:
 
     def position(self) -> str | None:
         """Return which line lines() handed out last, for messages; None before the first."""
-        line = self._cursor[0]
+        line = self._cursor.line
         if line == 0:
             return None
         return f"line {line} of this split" if self._is_split else f"line {line}"
 
     @cached_property
-    def _cursor(self) -> list[int]:
-        """Hold the number of the last line: the only thing here that changes, and no field."""
-        return [0]
+    def _cursor(self) -> _Cursor:
+        """Follow lines(): the only thing here that changes, and no field."""
+        return _Cursor()
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the cursor out of a pickle: equal files have equal pickles."""
@@ -158,16 +161,16 @@ class InputFile:
                     raise self._shrunk(self.offset + filled, self._end)
                 filled += count
 
-    def _chunks(self, file: IO[bytes]) -> Iterator[bytes]:
-        """Yield what read() returns, a chunk at a time."""
+    def _chunks(self, file: IO[bytes], size: int) -> Iterator[bytes]:
+        """Yield what read() returns, `size` bytes at a time."""
         if self.compression is not None:
-            while chunk := file.read(_CHUNK_BYTES):
+            while chunk := file.read(size):
                 yield chunk
             return
         position, stop = self._bounds(file)
         file.seek(position)
         while position < stop:
-            chunk = file.read(min(_CHUNK_BYTES, stop - position))
+            chunk = file.read(min(size, stop - position))
             if not chunk:
                 raise self._shrunk(position, stop)
             position += len(chunk)
@@ -224,6 +227,35 @@ class InputFile:
             f"{self.name} ends at byte {found} but had {expected} when the job was planned: "
             "leave input files alone while a job runs, then run it again"
         )
+
+
+class _Cursor:
+    """Know which line was handed out last, without a step for each."""
+
+    def __init__(self) -> None:
+        self._upto = 0
+        self._rest: Iterator[str] = iter(())
+
+    @property
+    def line(self) -> int:
+        """Return the number of the last line that was handed out, from 1; 0 before the first."""
+        return self._upto - length_hint(self._rest)
+
+    def follow(self, blocks: Iterable[list[str]]) -> Iterator[Iterator[str]]:
+        """Yield an iterator over the lines of each block, each to be exhausted before the next."""
+        self._upto, self._rest = 0, iter(())
+        for lines in blocks:
+            self._upto += len(lines)
+            self._rest = iter(lines)
+            yield self._rest
+
+
+def _lines_of(block: bytes) -> list[str]:
+    # No newline is part of another character: a block decodes as its lines would.
+    lines = block.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from types import GeneratorType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["PairsKernel"]
 
 _BLOCK = 1 << 20
+_TOGETHER = 256  # pairs that become lines together
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _COMBINE_AT = 1 << 18
 
 
@@ -32,6 +35,7 @@ class PairsKernel:
         self._name = type(job).__name__
         self.combines = type(job).combine is not Job.combine
         self._partitions_itself = type(job).partition is not Job.partition
+        self._formats_itself = type(job).format is not Job.format
 
     def prepare(self, files: Sequence[InputFile], partitions: int) -> object:
         """Return None: pairs need no preparation."""
@@ -50,10 +54,10 @@ class PairsKernel:
             emitted += self._map(file, groups)
             # Only at the end of a file, where the number of pairs no longer depends on their order.
             if self.combines and groups.pairs > limit:
-                groups.combine(self._combined)
+                self._combine(groups)
                 limit = max(_COMBINE_AT, 2 * groups.pairs)
         if self.combines:
-            groups.combine(self._combined)
+            self._combine(groups)
         values, pairs = self._encoded(groups)
         return Mapped(values, pairs, emitted, read_bytes(files))
 
@@ -72,7 +76,7 @@ class PairsKernel:
     def combined_again(self, values: Sequence[bytes | memoryview]) -> bytes:
         """Return the intermediate values of a partition as one, its values combined."""
         groups = _gathered(values)
-        groups.combine(self._combined)
+        self._combine(groups)
         keys, lists = groups.ordered()
         return encode(keys, None, [value for (value,) in lists])
 
@@ -94,6 +98,12 @@ class PairsKernel:
         except (Exception, SystemExit) as error:
             where = file.position() or f"after {groups.pairs - before} pairs"
             self._explain("map", f"of {file.name}, {where}", error)
+
+    def _combine(self, groups: Groups) -> None:
+        try:
+            groups.combine(self._combined)
+        except KeyTypeError as error:
+            raise KeyTypeError(f"{self._name}.combine gave {error}") from error.__cause__
 
     def _combined(self, key: Key, values: list[Value]) -> Value:
         try:
@@ -122,6 +132,8 @@ class PairsKernel:
     def _partition_ids(self, keys: list[Key]) -> list[int]:
         partitions = self.partitions
         if not self._partitions_itself:
+            if partitions == 1:
+                return [0] * len(keys)
             return [number % partitions for number in stable_hashes(keys)]
         ids = []
         for key in keys:
@@ -140,29 +152,35 @@ class PairsKernel:
     def _blocks(self, values: Sequence[bytes | memoryview], reduced: Reduced) -> Iterator[bytes]:
         groups = _gathered(values)
         reduced.groups, reduced.pairs_in = len(groups), groups.pairs
-        lines: list[bytes] = []
+        pairs = self._reduced(*groups.ordered())
+        pieces: list[bytes] = []
         size = 0
-        for line in self._lines(*groups.ordered()):
-            lines.append(line)
-            size += len(line)
+        while some := list(islice(pairs, _TOGETHER)):
+            pieces.append(self._lines(some))
+            reduced.records_out += len(some)
+            size += len(pieces[-1])
             if size >= _BLOCK:
-                reduced.records_out += len(lines)
-                yield b"\n".join([*lines, b""])
-                lines, size = [], 0
-        reduced.records_out += len(lines)
-        if lines:
-            yield b"\n".join([*lines, b""])
+                yield b"".join(pieces)
+                pieces, size = [], 0
+        if pieces:
+            yield b"".join(pieces)
 
-    def _lines(self, keys: list[Key], lists: list[list[Value]]) -> Iterator[bytes]:
+    def _lines(self, pairs: list[tuple[Key, Value]]) -> bytes:
+        """Return the lines of some pairs, each with its newline."""
+        plain = None if self._formats_itself else _plain_lines(pairs)
+        if plain is not None:
+            return plain
         format_line = self.job.format
-        for pair in self._reduced(keys, lists):
+        lines = []
+        for pair in pairs:
             try:
                 line = format_line(*pair)
-                yield line.encode() if isinstance(line, str) else memoryview(line).tobytes()
+                lines.append(line.encode() if isinstance(line, str) else memoryview(line).tobytes())
             except (Exception, SystemExit) as error:
                 self._explain("format", f"of {shown(pair)}", error)
+        return b"\n".join([*lines, b""])
 
-    def _reduced(self, keys: list[Key], lists: list[list[Value]]) -> Iterator[tuple[Key, Value]]:
+    def _reduced(self, keys: list[Key], lists: Iterable[list[Value]]) -> Iterator[tuple[Key, Value]]:
         reduce = self.job.reduce
         for key, values in zip(keys, lists, strict=True):
             try:
@@ -195,6 +213,16 @@ class PairsKernel:
             f"{self._name}.{stage} {where} raised {type(error).__name__}: {error}; "
             f"correct {stage}, or let it skip such data"
         ) from error
+
+
+def _plain_lines(pairs: list[tuple[Key, Value]]) -> bytes | None:
+    """Return what Job.format makes of pairs of str, numbers, bool and None; None where it must do it."""
+    if not set(map(type, chain.from_iterable(pairs))) <= _PLAIN:
+        return None
+    try:
+        return "".join([f"{key}\t{value}\n" for key, value in pairs]).encode()
+    except ValueError:  # lone surrogates, and ints of more digits than Python prints
+        return None
 
 
 def _gathered(values: Sequence[bytes | memoryview]) -> Groups:

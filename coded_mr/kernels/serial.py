@@ -98,7 +98,7 @@ def stable_hash(key: Key) -> int:
 def stable_hashes(keys: Sequence[Key]) -> list[int]:
     """Return stable_hash() of many keys whose types were checked."""
     try:
-        return [zlib.crc32(data) for data in map(msgspec.msgpack.encode, keys)]
+        return list(map(zlib.crc32, map(msgspec.msgpack.encode, keys)))
     except (OverflowError, UnicodeEncodeError):
         return list(map(stable_hash, keys))
 

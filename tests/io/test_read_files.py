@@ -92,6 +92,16 @@ def test_lines_are_those_of_the_text_whatever_the_splits(content: bytes, at_leas
     assert lines == (expected[:-1] if expected[-1] == "" else expected)
 
 
+@given(texts, st.integers(1, 9))
+def test_words_are_those_of_the_text_whatever_the_splits(content: bytes, at_least: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "input"
+        path.write_bytes(content)
+        files = split(discover([str(path)]), at_least=at_least)
+        words = [word for file in files for word in file.words()]
+    assert words == content.decode("utf-8", "replace").split()
+
+
 def test_lines_longer_than_a_chunk_stay_whole(tmp_path: Path) -> None:
     long = "x" * (3 << 20)
     file = written(tmp_path, f"a\n{long}\nb\n{long}".encode())

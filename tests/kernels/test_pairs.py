@@ -282,5 +282,34 @@ def test_a_line_without_a_format_is_explained(files_of: Files, run: Run) -> None
         run(job, [files_of("word")])
 
 
+PRINTED = st.one_of(
+    st.text(max_size=3),
+    st.integers(),
+    st.floats(),
+    st.sampled_from([True, None, b"bytes", ("a", 1), "\ud800", 10**5000]),
+)
+
+
+@given(st.lists(st.tuples(PRINTED, PRINTED), max_size=20))
+def test_lines_made_together_are_those_of_format(pairs: list[tuple[Any, Any]]) -> None:
+    class Own(Job):
+        def format(self, key: Any, value: Any) -> str | bytes:
+            return super().format(key, value)
+
+    def lines(job: Job) -> bytes | str:
+        try:
+            return PairsKernel(job)._lines(pairs)
+        except UserCodeError as error:
+            return str(error).replace("Own.", "Job.")
+
+    assert lines(Job()) == lines(Own())
+
+
+def test_a_combine_that_returns_a_list_is_explained(files_of: Files, run: Run) -> None:
+    job = job_with(combine=lambda self, key, values: values)
+    with pytest.raises(KeyTypeError, match=r"Wrong\.combine gave the value \[.*\] of key 'word': type list"):
+        run(job, [files_of("word word")])
+
+
 def test_kernels_are_chosen_by_kind() -> None:
     assert isinstance(kernel_for(Ones()), PairsKernel)
