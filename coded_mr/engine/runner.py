@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from mpi4py import MPI
 
@@ -15,7 +15,6 @@ from coded_mr.engine import conservation
 from coded_mr.engine.calibration import calibrate
 from coded_mr.engine.execution import Execution, Tools
 from coded_mr.engine.hosts import hosts_of
-from coded_mr.engine.locating import find_sites
 from coded_mr.engine.multicast import AUTO, TRANSPORTS, open_carriers
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.profile import Profile
@@ -36,7 +35,9 @@ from coded_mr.plan.turns import in_turns
 from coded_mr.plan.verify import verify
 from coded_mr.text import bytes_text, counted
 from coded_mr.theory.costs import Costs
-from coded_mr.topology import Placement, place
+
+if TYPE_CHECKING:
+    from coded_mr.topology import Placement, Sites
 
 __all__ = ["Order", "Session", "run_order"]
 
@@ -133,7 +134,7 @@ class Session:
             # All have it open: nothing stays behind, however this ends.
             link.remove()
         # Only what a user says of the network is worth moving parts for.
-        self._sites = None if order.topology is None else find_sites(self._world, order.topology)
+        self._sites = None if order.topology is None else _find_sites(self._world, order.topology)
         # Where nothing is measured nothing tells which transport is the fastest.
         given = order.costs is not None and order.transport == AUTO
         transport = TRANSPORTS[0] if given else order.transport
@@ -277,6 +278,8 @@ class Session:
         sites = self._sites
         if sites is None:
             return plan, None
+        from coded_mr.topology import place
+
         placement = broadcast(self._world, (lambda: place(plan, sites)) if self._world.rank == 0 else None)
         return relabelled(plan, placement.ranks), placement
 
@@ -305,6 +308,12 @@ class Session:
 
         mine = scatter(self._world, hands if self._world.rank == 0 else None)
         return everything or mine
+
+
+def _find_sites(world: MPI.Intracomm, topology: str) -> Sites:
+    from coded_mr.engine.locating import find_sites
+
+    return find_sites(world, topology)
 
 
 def _check_one_host(world: MPI.Intracomm) -> None:

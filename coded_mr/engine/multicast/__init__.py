@@ -8,9 +8,7 @@ communicator for each set of receivers, `unicast` sends to each receiver, `ip` u
 
 from coded_mr.engine.multicast.carriers import AUTO, TRANSPORTS, Carrier
 from coded_mr.engine.multicast.groups import GroupTransport
-from coded_mr.engine.multicast.ip import IpTransport
 from coded_mr.engine.multicast.opening import open_carrier, open_carriers
-from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Sent, Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
 
@@ -19,8 +17,6 @@ __all__ = [
     "TRANSPORTS",
     "Carrier",
     "GroupTransport",
-    "IpTransport",
-    "RelayTransport",
     "Sent",
     "Transport",
     "UnicastTransport",

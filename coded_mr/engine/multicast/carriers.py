@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mpi4py import MPI
 
 from coded_mr.engine.epochs import Epoch, epochs
 from coded_mr.engine.groups import Groups
-from coded_mr.engine.multicast.channel import Channel
-from coded_mr.engine.multicast.datagrams import KEY_BYTES
 from coded_mr.engine.multicast.groups import GroupTransport
-from coded_mr.engine.multicast.ip import IpTransport
 from coded_mr.engine.multicast.link import SharedLink
-from coded_mr.engine.multicast.relay import RelayTransport
 from coded_mr.engine.multicast.transport import Transport
 from coded_mr.engine.multicast.unicast import UnicastTransport
-from coded_mr.engine.waiting import CHUNK, broadcast
+from coded_mr.engine.waiting import CHUNK
 from coded_mr.plan.model import Packet
-from coded_mr.topology import Sites
 
-__all__ = ["AUTO", "TRANSPORTS", "Carrier", "new_key"]
+if TYPE_CHECKING:
+    from coded_mr.engine.multicast.channel import Channel
+    from coded_mr.topology import Sites
+
+__all__ = ["AUTO", "TRANSPORTS", "Carrier"]
 
 TRANSPORTS = ("groups", "unicast", "ip", "relay")
 AUTO = "auto"
@@ -68,20 +67,21 @@ class Carrier:
         """Return the transport for an epoch of a shuffle; collective over its ranks."""
         if self.name == "groups":
             return GroupTransport(world, groups, chunk=min(chunk, self._segment), link=link)
+        # Imported where they are used: most runs are on one host, where neither is.
         if self._sites is not None:
+            from coded_mr.engine.multicast.relay import RelayTransport
+
             return RelayTransport(world, self._sites, chunk=chunk, link=link)
         if self.channel is None:
             return UnicastTransport(world, chunk=chunk, link=link)
+        from coded_mr.engine.multicast.hearing import agree_on_key
+        from coded_mr.engine.multicast.ip import IpTransport
+
         # What the network still holds of another shuffle must not be taken for part of this one.
-        self.channel.listen(broadcast(world, new_key), world.rank)
+        self.channel.listen(agree_on_key(world), world.rank)
         return IpTransport(world, self.channel, chunk=chunk, link=link)
 
     def close(self) -> None:
         """Let go of what the transports used."""
         if self.channel is not None:
             self.channel.close()
-
-
-def new_key() -> bytes:
-    """Return a key that no other datagrams have."""
-    return os.urandom(KEY_BYTES)

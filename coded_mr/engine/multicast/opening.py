@@ -1,33 +1,27 @@
-"""Opening transports on a world: which hosts its ranks share, and whether IP multicast works among them."""
+"""Opening transports on a world: which may be used there, and what each needs."""
 
 from __future__ import annotations
 
-import logging
-import socket
-import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
 from mpi4py import MPI
 
-from coded_mr.engine.locating import find_sites
-from coded_mr.engine.multicast.carriers import AUTO, TRANSPORTS, Carrier, new_key
-from coded_mr.engine.multicast.channel import Channel
-from coded_mr.engine.multicast.datagrams import head, mask_of
-from coded_mr.engine.waiting import CHUNK, Backoff, broadcast
+from coded_mr.engine.hosts import hosts_of
+from coded_mr.engine.multicast.carriers import AUTO, TRANSPORTS, Carrier
+from coded_mr.engine.waiting import CHUNK
 from coded_mr.errors import UsageError
-from coded_mr.topology import Sites
+
+if TYPE_CHECKING:
+    from coded_mr.engine.multicast.channel import Channel
+    from coded_mr.topology import Sites
 
 __all__ = ["open_carrier", "open_carriers"]
-
-_LOG = logging.getLogger("coded_mr")
 
 # Bytes of a broadcast between hosts: a member passes them on while the next ones come. Within a host
 # nothing is passed on, and larger ones cost less.
 _SEGMENT = 128 << 10
-
-# The trial of a multicast group: rounds, and seconds to wait for all in each.
-_TRIALS, _TRIAL_SECONDS = 10, 0.1
 
 
 def open_carrier(
@@ -54,7 +48,9 @@ def open_carrier(
     channel, troubles = opening.channel()
     if channel is not None:
         return Carrier(name, channel)
-    _warn(world, troubles)
+    from coded_mr.engine.multicast.hearing import warn
+
+    warn(world, troubles)
     return opening.over_mpi("groups")
 
 
@@ -93,78 +89,25 @@ class _Opening:
         self._interface = interface
         self._sites = sites
         self._drop = drop
-        host = world.Split_type(MPI.COMM_TYPE_SHARED)
-        self._most = int(world.allreduce(host.size, MPI.MAX))
-        host.Free()
+        self._most = max(Counter(hosts_of(world)).values())
 
     @property
     def one_host(self) -> bool:
         """Tell whether all ranks share a host."""
         return self._most == self._world.size
 
+    # What only runs on several hosts use is imported where it is used.
+
     def over_mpi(self, name: str) -> Carrier:
         """Return a transport that needs nothing but MPI."""
         if name == "relay":
+            from coded_mr.engine.locating import find_sites
+
             return Carrier(name, sites=self._sites or find_sites(self._world, None))
         return Carrier(name, segment=CHUNK if self.one_host else _SEGMENT)
 
     def channel(self) -> tuple[Channel | None, list[str]]:
         """Return a channel that all ranks hear each other on; without one, the trouble of each rank."""
-        world, interface = self._world, self._interface
-        key = broadcast(world, new_key)
-        if interface is None:
-            interface = "127.0.0.1" if self.one_host else _own_address()
-        channel, trouble = None, ""
-        try:
-            channel = Channel(key, interface=interface, loop=self._most > 1, drop=self._drop)
-        except OSError as error:
-            trouble = f"joining failed: {error}"
-        troubles = world.allgather(trouble)
-        if channel is not None and not any(troubles):
-            channel.piece = world.allreduce(channel.piece, MPI.MIN)
-            lost = _unheard(world, channel)
-            troubles = world.allgather(f"heard nothing of ranks {lost}" if lost else "")
-        if channel is not None and any(troubles):
-            channel.close()
-            channel = None
-        return channel, troubles
+        from coded_mr.engine.multicast.hearing import open_channel
 
-
-def _warn(world: MPI.Intracomm, troubles: Sequence[str]) -> None:
-    hosts = world.allgather(socket.gethostname())
-    if world.rank == 0:
-        rank, trouble = next((rank, trouble) for rank, trouble in enumerate(troubles) if trouble)
-        _LOG.warning(
-            "IP multicast does not work between these ranks, so `groups` is used: rank %d on %s %s. "
-            "Check the firewall and the switch for 239.255.0.0/16, or name the network's interface",
-            *(rank, hosts[rank], trouble),
-        )
-
-
-def _unheard(world: MPI.Intracomm, channel: Channel) -> list[int]:
-    """Let each rank greet all others; return the ranks of which nothing came here."""
-    heard = np.zeros(world.size, dtype=np.bool_)
-    heard[world.rank] = True
-    greeting = head(channel.key, mask_of(range(32)), world.rank, (0,))
-    content = bytes(channel.piece)
-    for _ in range(_TRIALS):
-        channel.send(greeting, content)
-        until, backoff = time.monotonic() + _TRIAL_SECONDS, Backoff()
-        while not heard.all() and time.monotonic() < until:
-            found = channel.receive()
-            if found is None:
-                backoff.pause()
-            elif found.packet < world.size and len(found.content) == channel.piece:
-                heard[found.packet] = True
-        if world.allreduce(bool(heard.all()), MPI.LAND):
-            break
-    return [int(rank) for rank in np.flatnonzero(~heard)]
-
-
-def _own_address() -> str | None:
-    """Return the IPv4 address that this host's name stands for, unless it is only its own."""
-    try:
-        found = socket.gethostbyname(socket.gethostname())
-    except OSError:
-        return None
-    return None if found.startswith("127.") else found
+        return open_channel(self._world, self._interface, self._most, self._drop)
