@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import shutil
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from coded_mr.engine.runner import Order
 
 __all__ = ["Command", "main", "read"]
+
+
+# Containers that may be made, beyond those that went again, before the collector looks for cycles.
+_COLLECT_AT = 100_000
 
 
 class Command:
@@ -170,6 +175,8 @@ def _ranks(options: argparse.Namespace) -> int:
 
 def _join(command: Command, options: argparse.Namespace, job: Job | RecordJob) -> int:
     """Take part as one rank of the world that a launcher started."""
+    # Intermediate values are millions of objects without cycles, which the default would visit for nothing.
+    gc.set_threshold(_COLLECT_AT)
     os.environ.update(rank_settings(os.environ))
     from mpi4py import MPI
 

@@ -18,10 +18,12 @@ from coded_mr.engine.multicast import Carrier, Transport
 from coded_mr.engine.multicast.link import SharedLink
 from coded_mr.engine.packet import (
     Array,
+    Bytes,
     Value,
     decode,
     encode,
     header_bytes,
+    joined,
     member_of,
     pack_header,
     segment_span,
@@ -205,18 +207,14 @@ class Shuffle:
         sizes = [sum(memoryview(part).nbytes for part in member) for member in members]
         yield Reserve(packet.rows * max(sizes))
         started = time.perf_counter()
-        payload = np.empty((packet.rows, max(sizes)), dtype=np.uint8)
-        if packet.rows == 1:
-            encode(members, payload[0])
-        else:
-            combine(members, payload)
+        payload = _payload(members, packet.rows, max(sizes))
         header = pack_header([value.entry for held in values for value in held])
         for term in packet.terms:
             self._store.release(term)
         del values, members
         traffic = self.traffic
         traffic.encode_seconds += time.perf_counter() - started
-        sent = yield from transport.send(number, packet, header, payload.reshape(-1))
+        sent = yield from transport.send(number, packet, header, payload)
         traffic.sent_packets += 1
         traffic.sent_payload += payload.size
         traffic.sent_header += len(header)
@@ -298,6 +296,18 @@ class _Partial:
     entries: Entries
     joined: Array
     segments: int = 0
+
+
+def _payload(members: Sequence[Sequence[Bytes]], rows: int, longest: int) -> Array:
+    """Return what is sent for the members: of one that is alone, its own bytes."""
+    if len(members) == rows == 1:
+        return joined(members[0])
+    payload = np.empty((rows, longest), dtype=np.uint8)
+    if rows == 1:
+        encode(members, payload[0])
+    else:
+        combine(members, payload)
+    return payload.reshape(-1)
 
 
 def _split(packet: Packet, header: Array) -> list[Entries]:
