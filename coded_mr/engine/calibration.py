@@ -17,11 +17,13 @@ from coded_mr.engine.trial import Trials
 from coded_mr.engine.waiting import broadcast
 from coded_mr.io.inputs import InputFile
 from coded_mr.io.output import OutputDirectory
+from coded_mr.plan.candidate import Candidate
 
 __all__ = ["calibrate"]
 
-# The part of a job that it may take to look at its transports, and seconds that are always there for it.
-_LOOK_SHARE, _LEAST_LOOK = 0.05, 0.1
+# It pays to look at another transport while that took less than this part of the shuffle, which may be saved,
+# or so many seconds.
+_LOOK_SHARE, _LEAST_LOOK = 0.3, 0.2
 
 
 def calibrate(
@@ -32,15 +34,16 @@ def calibrate(
     partitions: int,
     output: OutputDirectory,
     *,
-    predict: Callable[[Profile], float] | None = None,
+    predict: Callable[[Profile], Candidate] | None = None,
 ) -> Profile:
     """Measure the costs of a job; collective.
 
-    `tools` are those of each transport that may be used. `files` matter on rank 0, which maps the sample
-    first. Hidden parts are written beside `output`, and removed again. `predict` tells rank 0 the seconds of
-    the job by what has been found so far: more transports than the first are looked at, and better numbers
-    found, only while that takes a small part of it; without `predict` as if the job were long. Raises what
-    `sample_job` raises, and what `predict` does, on rank 0.
+    `tools` are those of each transport that may be used, those that may gain most first. `files` matter on
+    rank 0, which maps the sample first. Hidden parts are written beside `output`, and removed again.
+    `predict` tells rank 0 what would be done by what has been found so far: more transports than the first
+    are looked at while they may gain more than that costs, and what is worth it is measured better within a
+    small part of the job. Without it all are, as for a long job. Raises what `sample_job` raises, and what
+    `predict` does, on rank 0.
     """
     started = time.perf_counter()
     any_tools = next(iter(tools.values()))
@@ -52,14 +55,11 @@ def calibrate(
         networks = {name: probe.network() for name, probe in probes.items()}
         return _profile(sample, networks, input_bytes, hosts, time.perf_counter() - started)
 
-    def job() -> float:
-        return math.inf if predict is None else predict(profile())
-
     looking = time.perf_counter()
 
     def look_on() -> bool:
         looked = time.perf_counter() - looking
-        return looked < _LEAST_LOOK or looked < _LOOK_SHARE * job()
+        return predict is None or looked < max(_LEAST_LOOK, _LOOK_SHARE * predict(profile()).t_shuffle)
 
     for name, these in tools.items():
         if probes and not broadcast(world, look_on):
@@ -68,10 +68,15 @@ def calibrate(
         probes[name].look()
     slow = beaten({name: probe.network() for name, probe in probes.items()})
     worth = [probe for name, probe in probes.items() if name not in slow]
-    budget = broadcast(world, lambda: budget_for(job()) / len(worth))
+    budget = broadcast(world, lambda: _budget(predict and predict(profile())) / len(worth))
     for probe in worth:
         probe.refine(budget)
     return broadcast(world, profile)
+
+
+def _budget(chosen: Candidate | None) -> float:
+    """Return the seconds for better measurements of the network."""
+    return budget_for(math.inf if chosen is None else float(chosen.total))
 
 
 def _profile(

@@ -27,6 +27,7 @@ from coded_mr.io.inputs import InputFile, Source, deal, discover, split
 from coded_mr.io.output import OutputDirectory, check_output
 from coded_mr.job import Job, RecordJob, parameter_values
 from coded_mr.kernels import kernel_for
+from coded_mr.plan.candidate import Candidate
 from coded_mr.plan.machine import Machine
 from coded_mr.plan.model import Plan
 from coded_mr.plan.planner import Decision, Request, decide
@@ -207,9 +208,9 @@ class Session:
         Q = self._order.request.partitions
         order = self._order
 
-        def predict(profile: Profile) -> float:
+        def predict(profile: Profile) -> Candidate:
             assert request is not None
-            return float(decide(request, profile.machines(Q)).chosen.total)
+            return decide(request, profile.machines(Q)).chosen
 
         sample = OutputDirectory(order.output, f"{order.job_id}-sample", overwrite=False)
         profile = calibrate(

@@ -65,13 +65,13 @@ class Joined:
 
     def poll(self) -> bool:
         """Take what has come, and send what nothing has been added to since; tell whether anything moved."""
-        moved = False
-        if not self._posted:
-            for rank in list(self._filling):
-                self._send(rank)
-                moved = True
-        self._posted = False
         self._let_go()
+        moved = False
+        # Who is behind anyway is not waited for: there may be more for it by then.
+        for rank in [] if self._posted else list(filter(self.has_room, self._filling)):
+            self._send(rank)
+            moved = True
+        self._posted = False
         for rank in list(self._expected):
             while rank in self._expected and self._receive(rank):
                 moved = True

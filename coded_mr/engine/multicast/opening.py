@@ -65,7 +65,7 @@ def open_carriers(
     """Return the transports among which a measurement may choose, or the one of that name; collective.
 
     For "auto" these are `groups` and `unicast`, between hosts also `relay`, and `ip` where it works, of which
-    nothing is said. The rest is as in `open_carrier`.
+    nothing is said; those that may gain most come first. The rest is as in `open_carrier`.
     """
     if name != AUTO:
         return (open_carrier(world, name, interface=interface, sites=sites, drop=drop),)
@@ -73,9 +73,9 @@ def open_carriers(
     if opening.one_host:
         # Nothing is gained by passing packets on, or by datagrams.
         return tuple(opening.over_mpi(each) for each in ("groups", "unicast"))
-    carriers = [opening.over_mpi(each) for each in TRANSPORTS if each != "ip"]
+    groups, *others = (opening.over_mpi(each) for each in TRANSPORTS if each != "ip")
     channel, _ = opening.channel()
-    return (*carriers, *([] if channel is None else [Carrier("ip", channel)]))
+    return (groups, *([] if channel is None else [Carrier("ip", channel)]), *others)
 
 
 class _Opening:
