@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser, world
-from coded_mr.cli.options import write_json
+from coded_mr.cli.options import add_scratch, check_scratch, write_json
 from coded_mr.launch import JOB_ID
 
 if TYPE_CHECKING:
@@ -32,11 +32,16 @@ class Calibrate(world.Command):
     )
 
     def add_options(self, parser: Parser) -> None:
-        """Add nothing."""
+        """Add where the sample's parts go."""
+        add_scratch(parser)
+
+    def check(self, options: argparse.Namespace) -> None:
+        """Refuse a directory that is not there."""
+        check_scratch(options.scratch)
 
     def output(self, options: argparse.Namespace, job_id: str) -> str:
-        """Return a name that is not used: there are no parts."""
-        return str(_mark(job_id))
+        """Return a name in the scratch directory; only its hidden sibling is ever made, for the sample."""
+        return str(Path(options.scratch) / f"coded-mr-calibrate-{job_id}")
 
     def finished(self, options: argparse.Namespace, job_id: str) -> bool:
         """Tell whether rank 0 left its mark."""

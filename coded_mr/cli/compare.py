@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser, world
-from coded_mr.cli.options import write_json
+from coded_mr.cli.options import add_scratch, check_scratch, write_json
 from coded_mr.engine.comparison import OWN_LOADS, Question, Wish, compare
 from coded_mr.engine.comparison_report import table
 from coded_mr.errors import UsageError
@@ -71,13 +70,7 @@ class Compare(world.Command):
             help=f"how often each plan is carried out (default: {_ROUNDS})",
         )
         group.add_argument("--plot", metavar="FILE", help="draw the times over r: FILE.png or FILE.svg")
-        group.add_argument(
-            "--scratch",
-            default=tempfile.gettempdir(),
-            metavar="DIR",
-            help="directory for the results until they are thrown away; ranks on several hosts must all see "
-            "it (default: %(default)s)",
-        )
+        add_scratch(parser)
 
     def check(self, options: argparse.Namespace) -> None:
         """Refuse options of `run` that name one plan, and files that could not be written."""
@@ -89,8 +82,7 @@ class Compare(world.Command):
             if given:
                 raise UsageError(f"{flag} names one plan; compare takes {instead}")
         _question(options)
-        if not Path(options.scratch).is_dir():
-            raise UsageError(f"--scratch {options.scratch} is not a directory: name one that exists")
+        check_scratch(options.scratch)
         if options.plot is not None:
             plot.check_target(options.plot)
 

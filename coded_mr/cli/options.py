@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from coded_mr.theory.costs import Costs
 
 __all__ = [
     "add_planning",
+    "add_scratch",
     "add_topology",
     "check_json",
+    "check_scratch",
     "check_topology",
     "costs_of",
     "request_of",
@@ -90,6 +93,23 @@ def _at_least(least: int) -> Callable[[str], int]:
         return number
 
     return whole
+
+
+def add_scratch(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where results are kept that nobody asked for."""
+    parser.add_argument(
+        "--scratch",
+        default=tempfile.gettempdir(),
+        metavar="DIR",
+        help="directory for the results until they are thrown away; ranks on several hosts must all see it "
+        "(default: %(default)s)",
+    )
+
+
+def check_scratch(path: str) -> None:
+    """Raise UsageError when the scratch directory is none."""
+    if not Path(path).is_dir():
+        raise UsageError(f"--scratch {path} is not a directory: name one that exists")
 
 
 def costs_of(options: argparse.Namespace) -> Costs | None:
