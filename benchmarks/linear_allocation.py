@@ -53,7 +53,7 @@ def _measure() -> None:
     from mpi4py import MPI
 
     from coded_mr.engine.waiting import broadcast
-    from coded_mr.linear.real_product import with_coded_matrix
+    from coded_mr.linear.real_product import CodedMatrix
 
     world = MPI.COMM_WORLD
     A = np.random.default_rng(0).standard_normal((_ROWS, _COLUMNS))
@@ -66,7 +66,7 @@ def _measure() -> None:
     for name, allocation in allocations.items():
         rule: Rule = lambda workers, k, found=allocation: found  # type: ignore[misc]  # noqa: E731
         options = {"rule": rule, "height": 1, "delay": delays}
-        products = with_coded_matrix(world, A, lambda matrix: _products(matrix, A), **options)
+        products = CodedMatrix(A, **options).lead(lambda matrix: _products(matrix, A))
         if products is not None:
             _print(allocation, scale * formulas[name], delays, products)
             if name == "uncoded":
@@ -79,7 +79,7 @@ def _overhead() -> None:
     from mpi4py import MPI
 
     from coded_mr.engine.waiting import barrier
-    from coded_mr.linear.real_product import with_coded_matrix
+    from coded_mr.linear.real_product import CodedMatrix
 
     random = np.random.default_rng(0)
     A, x = random.standard_normal(_LARGE), random.standard_normal((_LARGE[1], 64))
@@ -92,7 +92,7 @@ def _overhead() -> None:
         def work(matrix: CodedMatrix) -> list[Product]:
             return [matrix.product(x) for _ in range(_ROUNDS)]
 
-        products = with_coded_matrix(MPI.COMM_WORLD, A, work, rule=parse_rule(name))
+        products = CodedMatrix(A, rule=parse_rule(name)).lead(work)
         if products is not None:
             best = min(products, key=lambda found: found.seconds)
             print(

@@ -22,7 +22,7 @@ from coded_mr.linear.traces import random_trace
 
 if TYPE_CHECKING:
     from coded_mr.linear.elastic_run import ElasticMatrix
-    from coded_mr.linear.elastic_steps import Policy, Settings
+    from coded_mr.linear.elastic_steps import ElasticSettings, Policy
 
 _SPEEDS = (1, 1, 2, 3, 5, 8)  # of machines 1..6
 _L = 3
@@ -50,10 +50,9 @@ def main(words: list[str]) -> int:
 def _compare(policy: Policy) -> None:
     """Run the trace, and print the mean time of the steps that the policy could do."""
     import numpy as np
-    from mpi4py import MPI
 
-    from coded_mr.linear.elastic_run import with_elastic_matrix
-    from coded_mr.linear.elastic_steps import Blocks, Settings
+    from coded_mr.linear.elastic_run import ElasticMatrix
+    from coded_mr.linear.elastic_steps import Blocks, ElasticSettings
 
     X = np.random.default_rng(0).standard_normal((1800, 20))
     blocks = Blocks(X, len(_SPEEDS), _L, policy)
@@ -78,7 +77,7 @@ def _compare(policy: Policy) -> None:
             flush=True,
         )
 
-    with_elastic_matrix(MPI.COMM_WORLD, X, Settings(_L, policy=policy), work, delay=delay)
+    ElasticMatrix(X, ElasticSettings(_L, policy=policy), delay=delay).lead(work)
 
 
 def _pagerank() -> None:
@@ -87,7 +86,7 @@ def _pagerank() -> None:
     from mpi4py import MPI
 
     from coded_mr.linear.applications import pagerank
-    from coded_mr.linear.elastic_run import with_elastic_matrix
+    from coded_mr.linear.elastic_run import ElasticMatrix
     from coded_mr.linear.import_graph import link_matrix, standard_library
 
     graph = standard_library() if MPI.COMM_WORLD.rank == 0 else {}
@@ -104,16 +103,15 @@ def _pagerank() -> None:
             flush=True,
         )
 
-    with_elastic_matrix(MPI.COMM_WORLD, M, _preempted(), work)
+    ElasticMatrix(M, _preempted()).lead(work)
 
 
 def _regression() -> None:
     """Fit a line through many points, with X and its transpose on the machines."""
     import numpy as np
-    from mpi4py import MPI
 
     from coded_mr.linear.applications import linear_regression
-    from coded_mr.linear.elastic_run import with_elastic_matrix
+    from coded_mr.linear.elastic_run import ElasticMatrix
 
     random = np.random.default_rng(0)
     X = random.standard_normal((3000, 20))
@@ -128,13 +126,13 @@ def _regression() -> None:
             flush=True,
         )
 
-    with_elastic_matrix(MPI.COMM_WORLD, [X, X.T], _preempted(), work)
+    ElasticMatrix([X, X.T], _preempted()).lead(work)
 
 
-def _preempted() -> Settings:
-    from coded_mr.linear.elastic_steps import Settings
+def _preempted() -> ElasticSettings:
+    from coded_mr.linear.elastic_steps import ElasticSettings
 
-    return Settings(_L, trace=random_trace(len(_SPEEDS), _AWAY, seed=3), on_infeasible="skip")
+    return ElasticSettings(_L, trace=random_trace(len(_SPEEDS), _AWAY, seed=3), on_infeasible="skip")
 
 
 if __name__ == "__main__":

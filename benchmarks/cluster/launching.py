@@ -27,11 +27,18 @@ def enter(cluster: Cluster, host: str, command: Sequence[str]) -> list[str]:
 
 
 def job(
-    cluster: Cluster, mpirun: Mpirun, ranks: int, command: Sequence[str], *, spread: bool = False
+    cluster: Cluster,
+    mpirun: Mpirun,
+    ranks: int,
+    command: Sequence[str],
+    *,
+    spread: bool = False,
+    survive: bool = False,
 ) -> list[str]:
     """Return the command line that runs a command on `ranks` ranks, as many on each host as it has slots.
 
     `spread`: the ranks go round the hosts, one on each before any has two; else they fill one after another.
+    `survive`: a rank that dies does not end the others, if this launcher can do that.
     Run it with `environment`, and always under a time limit: launchers have been seen to hang when a host
     dies. Raises ClusterError for a launcher that is neither Open MPI's nor MPICH's, or too many ranks.
     """
@@ -51,7 +58,8 @@ def job(
         start = [mpirun.path, "-f", str(hostfile), *agent, "-iface", "eth0"]
     else:
         raise ClusterError(f"{mpirun.path} is neither Open MPI's launcher nor MPICH's")
-    return enter(cluster, HEAD, [*start, "-n", str(ranks), *command])
+    options = mpirun.survival if survive else ()
+    return enter(cluster, HEAD, [*start, *options, "-n", str(ranks), *command])
 
 
 def environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array
+from coded_mr.cli.linear_world import add_common, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
 from coded_mr.linear.traces import Trace, random_trace, read_trace, watch
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from coded_mr.linear.elastic_run import ElasticMatrix, Step
-    from coded_mr.linear.elastic_steps import Settings
+    from coded_mr.linear.elastic_steps import ElasticSettings
 
 __all__ = ["main"]
 
@@ -86,11 +86,11 @@ def _trace(options: argparse.Namespace, machines: int) -> Trace | None:
     return None if options.away is None else random_trace(machines, options.away, options.seed)
 
 
-def _settings(options: argparse.Namespace, machines: int) -> Settings:
+def _settings(options: argparse.Namespace, machines: int) -> ElasticSettings:
     """Return the settings, checked."""
-    from coded_mr.linear.elastic_steps import Settings
+    from coded_mr.linear.elastic_steps import ElasticSettings
 
-    return Settings(
+    return ElasticSettings(
         options.blocks,
         margin=options.margin,
         policy=options.policy,
@@ -104,11 +104,10 @@ def _settings(options: argparse.Namespace, machines: int) -> Settings:
 def _multiply(world: MPI.Intracomm, options: argparse.Namespace) -> None:
     """Load, multiply, write; rank 0 says what came of it."""
     from coded_mr.linear.elastic_run import ElasticMatrix
-    from coded_mr.linear.served import lead
 
     X = None if world.rank else load_array(options.matrix)
-    matrix = ElasticMatrix(world, X, _settings(options, world.size - 1))
-    lead(matrix, lambda: _steps(matrix, options), float(options.patience))
+    matrix = ElasticMatrix(X, _settings(options, world.size - 1), comm=world, **waiting(options))
+    matrix.lead(lambda matrix: _steps(matrix, options))
     matrix.end()
 
 
@@ -116,9 +115,7 @@ def _steps(matrix: ElasticMatrix, options: argparse.Namespace) -> None:
     """Be rank 0."""
     if options.signals and not options.quiet:
         print(_processes(matrix), file=sys.stderr, flush=True)
-    W = load_array(options.operand)
-    found = [matrix.next_step(w) for w in (W.T if W.ndim == 2 else [W])]
-    y = columns([step.y for step in found]) if W.ndim == 2 else found[0].y
+    y, found = matrix.all_steps(load_array(options.operand))
     save_array(options.output, y)
     document = _document(matrix, found, options)
     if options.json is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from coded_mr.cli import Parser
 from coded_mr.cli.linear_values import delay, fraction, one_or_two, whole
-from coded_mr.cli.linear_world import add_patience, load_array, run, save_array
+from coded_mr.cli.linear_world import add_waiting, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
 from coded_mr.launch import announced
@@ -85,7 +85,7 @@ def _parser() -> Parser:
         metavar="RANK:SECONDS",
         help="let a server begin late, to try stragglers out; may be repeated",
     )
-    add_patience(parser)
+    add_waiting(parser)
     parser.add_argument("--json", metavar="FILE", help="write a report to FILE, or to standard output: -")
     parser.add_argument("--quiet", action="store_true", help="print nothing unless something is wrong")
     return parser
@@ -118,7 +118,7 @@ def _work(world: MPI.Intracomm, options: argparse.Namespace) -> None:
     product = matrix.multiply(X, slow=dict(options.slow).get(world.rank, 0.0))
     if product is not None and world.rank == 0:
         _show(options, product)
-    matrix.close(float(options.patience))
+    matrix.close()
     matrix.end()
 
 
@@ -127,12 +127,20 @@ def _stored(world: MPI.Intracomm, options: argparse.Namespace, A: object) -> Fie
     from coded_mr.linear.exact_product import FieldMatrix
     from coded_mr.linear.sharing import SharedMatrix
 
+    waits = waiting(options)
     if options.share is None:
         q = None if options.finishers is None else options.finishers[0]
-        return FieldMatrix(A, storage=options.mu, finishers=q, bits=options.bits, comm=world)
+        return FieldMatrix(A, storage=options.mu, finishers=q, bits=options.bits, comm=world, **waits)
     fast, slow = options.finishers
     return SharedMatrix(
-        A, storage=options.mu, fast=fast, slow=slow, theta=options.share, bits=options.bits, comm=world
+        A,
+        storage=options.mu,
+        fast=fast,
+        slow=slow,
+        theta=options.share,
+        bits=options.bits,
+        comm=world,
+        **waits,
     )
 
 

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array
+from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
 from coded_mr.linear.allocation_rules import parse_rule
@@ -94,11 +94,10 @@ def _multiply(
 ) -> None:
     """Load, multiply, write; rank 0 says what came of it."""
     from coded_mr.linear.real_product import CodedMatrix
-    from coded_mr.linear.served import lead
 
     A = None if world.rank else load_array(options.matrix)
-    matrix = CodedMatrix(world, A, **choices)
-    lead(matrix, lambda: _products(matrix, options, groups), float(options.patience))
+    matrix = CodedMatrix(A, comm=world, **choices, **waiting(options))
+    matrix.lead(lambda matrix: _products(matrix, options, groups))
     matrix.end()
 
 

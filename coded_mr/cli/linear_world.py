@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from coded_mr.cli import Parser
 from coded_mr.cli.linear_values import fraction
@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["add_common", "add_patience", "columns", "load_array", "run", "save_array"]
+__all__ = ["add_common", "add_waiting", "columns", "load_array", "run", "save_array", "waiting"]
+
+
+class Waiting(TypedDict):
+    """Hold arguments of every matrix: how long to wait for ranks at the end, and for a product."""
+
+    patience: float
+    limit: float | None
+
 
 Work = Callable[["MPI.Intracomm"], None]
 
@@ -48,12 +56,12 @@ def add_common(parser: Parser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", help="write what was measured to FILE, or to standard output: -"
     )
-    add_patience(parser)
+    add_waiting(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing unless something is wrong")
 
 
-def add_patience(parser: Parser) -> None:
-    """Add how long to wait for ranks that have stopped."""
+def add_waiting(parser: Parser) -> None:
+    """Add how long to wait for ranks that have stopped, and for a product."""
     parser.add_argument(
         "--patience",
         type=fraction,
@@ -61,6 +69,20 @@ def add_patience(parser: Parser) -> None:
         metavar="S",
         help="seconds to wait at the end for ranks that do not answer, which are then ended (default: 10)",
     )
+    parser.add_argument(
+        "--limit",
+        type=fraction,
+        metavar="S",
+        help="seconds that a product may take; then fail and name the ranks it waits for (default: any)",
+    )
+
+
+def waiting(options: argparse.Namespace) -> Waiting:
+    """Return what the options of `add_waiting` say."""
+    return {
+        "patience": float(options.patience),
+        "limit": None if options.limit is None else float(options.limit),
+    }
 
 
 def load_array(path: str, *, mapped: bool = False) -> Array:

@@ -27,7 +27,7 @@ JOB_ID = "CODED_MR_JOB_ID"
 GRACE_SECONDS = 5.0
 
 # ULFM, and, or else an MPI_Abort hangs: a status that is not zero is for the program alone to judge.
-_SURVIVAL = ["--with-ft", "ulfm", "--rtos", "error-nonzero-status=0"]
+_SURVIVAL = ("--with-ft", "ulfm", "--rtos", "error-nonzero-status=0")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,11 @@ class Mpirun:
         """Tell whether it can let ranks go on when one dies: Open MPI, from version 5."""
         major = self.version.partition(".")[0]
         return self.flavour == "openmpi" and major.isdigit() and int(major) >= 5
+
+    @property
+    def survival(self) -> tuple[str, ...]:
+        """Return the options with which it does, none if it cannot."""
+        return _SURVIVAL if self.survives else ()
 
 
 def find_mpirun(env: Mapping[str, str], python: str = sys.executable) -> Mpirun:
@@ -179,7 +184,7 @@ def start(
     )
     # Open MPI hands only its own variables to ranks on other hosts.
     forward = ["-x", JOB_ID] if mpirun.flavour == "openmpi" else []
-    survival = _SURVIVAL if survive and mpirun.survives else []
+    survival = mpirun.survival if survive else ()
     guard = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")), str(os.getpid())]
     return subprocess.Popen(
         [*guard, mpirun.path, *survival, *forward, "-n", str(ranks), *command],

@@ -45,7 +45,10 @@ def real_operand(value: object, name: str, rows: int) -> Reals:
 def _reals(value: object, name: str) -> Reals:
     import numpy as np
 
-    found = np.asarray(value)
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise UsageError(f"{name} is not an array of numbers: {error}") from None
     if found.dtype.kind in "iub":
         if found.size and int(np.abs(found.astype(object)).max()) > _LARGEST_WHOLE:
             raise UsageError(f"{name} holds whole numbers above 2^53, which float64 cannot represent")

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from coded_mr.engine.waiting import CHUNK, Backoff, wait
-from coded_mr.linear.losses import PATIENCE, Losses
+from coded_mr.linear.losses import Deadline, Losses
 
 __all__ = ["Answer", "Calls", "serve"]
 
@@ -126,6 +126,10 @@ class _Link:
         self._header = np.empty(_HEADER, dtype=np.int64)
         self._expected = self._comm.Irecv(self._header, self.worker, _TAG)
 
+    def owes(self, epoch: int) -> bool:
+        """Return whether the worker has not answered the call of an epoch."""
+        return epoch in self._open or (self._kept is not None and self._kept[0] == epoch)
+
     @property
     def sent(self) -> bool:
         """Return whether nothing is on its way to the worker."""
@@ -142,9 +146,13 @@ class Calls:
     notices  what workers said last without being asked, by worker
     """
 
-    def __init__(self, comm: MPI.Comm, losses: Losses) -> None:
-        """Start to listen; every other rank of the communicator runs `serve`."""
+    def __init__(self, comm: MPI.Comm, losses: Losses, limit: float | None = None) -> None:
+        """Start to listen; every other rank of the communicator runs `serve`.
+
+        limit  seconds within which the answers to a call must be enough; None: no matter how long
+        """
         self._losses = losses
+        self._limit = limit
         self._links = {worker: _Link(comm, worker) for worker in range(1, comm.size)}
         self._epoch = 0
         self.lost: frozenset[int] = frozenset()
@@ -171,15 +179,17 @@ class Calls:
     def answers(self, epoch: int) -> Iterator[Answer]:
         """Yield answers to the call of this epoch as they arrive, without end; others are discarded.
 
-        A worker that dies, or has died before, is among them, as `lost`.
+        A worker that dies, or has died before, is among them, as `lost`. Raises LostRankError, naming those
+        that owe an answer, when more are wanted after the limit.
         """
-        backoff = Backoff()
+        backoff, until = Backoff(), Deadline(self._losses, self._limit)
         told: frozenset[int] = frozenset()
         while True:
             found = self._poll()
             yield from (one for one in found if one.epoch == epoch and one.value is not None)
             lost, told = self.lost - told, self.lost
             yield from (Answer(worker, epoch, None, lost=True) for worker in sorted(lost))
+            until.check(lambda: (worker for worker, link in self._links.items() if link.owes(epoch)))
             if found:
                 backoff.reset()
             backoff.pause()
@@ -189,7 +199,7 @@ class Calls:
         for link in self._links.values():
             self._try(link, lambda link: link.cancel(epoch))
 
-    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
+    def close(self, patience: float) -> tuple[int, ...]:
         """End all workers; return those that are dead or have not answered within `patience` seconds."""
         until = time.monotonic() + patience
         for link in self._links.values():

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +26,15 @@ from coded_mr.linear.arrays import real_matrix, real_operand
 from coded_mr.linear.calls import Calls
 from coded_mr.linear.collecting import multiply
 from coded_mr.linear.delays import Delay, linger
-from coded_mr.linear.elastic_steps import Blocks, Settings, Work, speeds_of
+from coded_mr.linear.elastic_steps import Blocks, ElasticSettings, Work, speeds_of
+from coded_mr.linear.losses import PATIENCE
 from coded_mr.linear.preemption import Preemption
-from coded_mr.linear.served import Served, lead
+from coded_mr.linear.served import Served
 from coded_mr.linear.traces import always
 from coded_mr.theory.elastic import speeds_from_times
 
-__all__ = ["ElasticMatrix", "Settings", "Step", "with_elastic_matrix"]
+__all__ = ["ElasticMatrix", "ElasticSettings", "Step", "elastic"]
 
-T = TypeVar("T")
 Reals = npt.NDArray[np.floating[Any]]
 
 _MOST_SKIPPED = 1000
@@ -63,35 +63,44 @@ class Step:
 class ElasticMatrix(Served):
     """Hold matrices in coded blocks on the machines of a communicator, and multiply with them step by step.
 
+    `coded_mr.linear.served` shows how it is used.
+
     speeds  estimates in blocks per second, of the machines that were measured
     steps   numbers of the trace that were used up; skipped  how many of them were infeasible
     """
 
     def __init__(
         self,
-        comm: MPI.Intracomm,
         matrices: object = None,
-        settings: Settings | None = None,
+        settings: ElasticSettings | None = None,
         *,
         delay: Delay | None = None,
+        comm: MPI.Intracomm | None = None,
+        patience: float = PATIENCE,
+        limit: float | None = None,
     ) -> None:
-        """Share the blocks; collective. All arguments but `comm` are read on rank 0 only.
+        """Share the blocks; collective. The first three arguments are read on rank 0 only.
 
-        matrices  one matrix (p, q) or a list of several, such as [X, X.T]; float32, float64 or whole numbers
-        settings  needed on rank 0; delay  slows machines down, for experiments
+        matrices  a matrix (p, q) or a list of several arrays, such as [X, X.T]; float32, float64 or whole
+                  numbers
+        settings  how steps are assigned; by default those of `ElasticSettings`
+        delay     slows machines down, for experiments
+        comm      the ranks, by default all
+        patience  seconds to wait at the end for machines that do not answer
+        limit     seconds that a step may take; None: however long
 
         Raises UsageError on every rank for a wrong argument, and for fewer than L machines.
         """
-        super().__init__(comm, "an elastic matrix")
+        super().__init__("an elastic matrix", comm, patience, limit)
         self.speeds: dict[int, Fraction] = {}
         self.steps = self.skipped = 0
         self._blocks: list[Blocks] = []
-        hands: list[list[Reals]] = [[] for _ in range(comm.size)]
+        hands: list[list[Reals]] = [[] for _ in range(self._comm.size)]
         with self._losses.no_death("the matrix was not yet stored: run again"):
-            signals = self._prepared(lambda: self._code(matrices, settings, hands))
+            signals = self._prepared(lambda: self._code(matrices, settings or ElasticSettings(), hands))
             self._preemption = Preemption() if signals else None
-            self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
-            self._stored: list[Reals] = scatter(self._comm, None if comm.rank else lambda: hands)
+            self._delay: Delay | None = broadcast(self._comm, None if self._comm.rank else lambda: delay)
+            self._stored: list[Reals] = scatter(self._comm, None if self._comm.rank else lambda: hands)
             self._open()
 
     @property
@@ -99,13 +108,13 @@ class ElasticMatrix(Served):
         """Return the numbers of all machines."""
         return tuple(range(1, self._comm.size))
 
-    def _code(self, matrices: object, settings: Settings | None, hands: list[list[Reals]]) -> bool:
+    def _code(self, matrices: object, settings: ElasticSettings, hands: list[list[Reals]]) -> bool:
         """Keep the settings, fill in what each machine is to store, and return whether signals count."""
-        if settings is None:
-            raise UsageError("rank 0 must pass settings, such as Settings(L=2)")
         self._settings = settings
         self._trace = settings.trace or always(len(self.machines))
-        given = list(matrices) if isinstance(matrices, (list, tuple)) else [matrices]
+        given = [matrices]
+        if isinstance(matrices, (list, tuple)) and matrices and getattr(matrices[0], "ndim", 0) == 2:
+            given = list(matrices)
         for number, matrix in enumerate(given):
             X = real_matrix(matrix, f"matrices[{number}]" if len(given) > 1 else "X")
             blocks = Blocks(X, len(self.machines), settings.L, settings.policy, seed=settings.seed)
@@ -118,10 +127,20 @@ class ElasticMatrix(Served):
         """Return X w, by the next step of the trace; on rank 0. See `next_step`."""
         return self.next_step(w, which).y
 
+    def all_steps(self, W: object, which: int = 0) -> tuple[Reals, list[Step]]:
+        """Return X W and the steps that made it, one for each column of W (q, m), or one for W (q,).
+
+        On rank 0; see `next_step`.
+        """
+        _, blocks = self._ready(which)
+        given = real_operand(W, "W", blocks.shape[1])
+        steps = [self.next_step(w, which) for w in (given.T if given.ndim == 2 else [given])]
+        return (np.stack([step.y for step in steps], axis=1) if given.ndim == 2 else steps[0].y), steps
+
     def next_step(self, w: object, which: int = 0) -> Step:
         """Return one product by the machines of the next step of the trace that is feasible; see `step`.
 
-        Raises PlanError at an infeasible step, or skips it: `Settings.on_infeasible`.
+        Raises PlanError at an infeasible step, or skips it: `ElasticSettings.on_infeasible`.
         """
         for _ in range(_MOST_SKIPPED):
             available = self._here(self.steps) if self.is_master else ()
@@ -148,22 +167,27 @@ class ElasticMatrix(Served):
 
         Waits for every row from L of its machines, so at most S of them may be away without the master's
         knowledge; machines that died count among these S. Raises PlanError, before anything is sent, when the
-        machines cannot compute every row; LostRankError when they could, but for those that died; UsageError
-        for a wrong w or unknown machines, on other ranks, and after `close`.
+        machines cannot compute every row; LostRankError when they could, but for those that died, and
+        at the limit; UsageError for a wrong w or unknown machines, on other ranks, and after `close`.
         """
-        if self._calls is None or self._closed:
-            raise UsageError("an elastic matrix multiplies on rank 0, before it is closed; machines serve()")
-        if not 0 <= which < len(self._blocks):
-            raise UsageError(f"which is {which}: the matrices are 0..{len(self._blocks) - 1}")
-        given = real_operand(w, "w", self._blocks[which].shape[1])
+        calls, blocks = self._ready(which)
+        given = real_operand(w, "w", blocks.shape[1])
         here = set(available)
         if unknown := here.difference(self.machines):
             raise UsageError(f"available names {sorted(unknown)}: the machines are 1..{len(self.machines)}")
         started = time.perf_counter()
         while True:
-            found = self._attempt(self._calls, given, here, which, started)
+            found = self._attempt(calls, given, here, which, started)
             if found is not None:
                 return found
+
+    def _ready(self, which: int) -> tuple[Calls, Blocks]:
+        """Return what multiplies, and the blocks of a matrix; raises UsageError where there are none."""
+        if self._calls is None or self._closed:
+            raise UsageError("an elastic matrix multiplies on rank 0, before it is closed; machines serve()")
+        if not 0 <= which < len(self._blocks):
+            raise UsageError(f"which is {which}: the matrices are 0..{len(self._blocks) - 1}")
+        return self._calls, self._blocks[which]
 
     def _attempt(
         self, calls: Calls, given: Reals, available: set[int], which: int, started: float
@@ -175,16 +199,17 @@ class ElasticMatrix(Served):
         ranges = {machine: span for machine in here if (span := work.ranges(machine))}
         epoch = calls.start((which, ranges, given), ranges)
         times = {}
-        for answer in calls.answers(epoch):
-            if answer.lost:
-                if gathered.within_reach(set(here) - calls.lost):
+        try:
+            for answer in calls.answers(epoch):
+                if answer.lost:
+                    if not gathered.within_reach(set(here) - calls.lost):
+                        return None
                     continue
-                calls.cancel(epoch)
-                return None
-            times[answer.worker], products = answer.value
-            if gathered.add(answer.worker, products):
-                break
-        calls.cancel(epoch)
+                times[answer.worker], products = answer.value
+                if gathered.add(answer.worker, products):
+                    break
+        finally:
+            calls.cancel(epoch)
         done = {machine: work.fraction(machine) for machine in times}
         self.speeds = speeds_from_times(self.speeds, done, times, self._settings.keep)
         y, bound = gathered.result()
@@ -223,16 +248,16 @@ class ElasticMatrix(Served):
         return None if found is None else (time.perf_counter() - started, found)
 
 
-def with_elastic_matrix(
-    comm: MPI.Intracomm,
-    matrices: object,
-    settings: Settings | None,
-    work: Callable[[ElasticMatrix], T],
+def elastic(
+    X: object = None,
+    W: object = None,
+    settings: ElasticSettings | None = None,
     **options: Any,
-) -> T | None:
-    """Run `work` on rank 0 with an elastic matrix that the other ranks serve; collective: see `lead`.
+) -> Reals | None:
+    """Return X W on rank 0, which has both, one step for each column of W; None elsewhere. Collective.
 
-    Options are those of `ElasticMatrix`.
+    X  (p, q); W  (q, m), or (q,) for a single step. Settings and options are those of `ElasticMatrix`, which
+    is to be kept for steps whose w depends on earlier ones, and where ranks may die: the program must end by
+    its `end` then. Raises as that and its `next_step`, and UsageError on rank 0 for a W that does not fit.
     """
-    matrix = ElasticMatrix(comm, matrices, settings, **options)
-    return lead(matrix, lambda: work(matrix))
+    return ElasticMatrix(X, settings, **options).lead(lambda matrix: matrix.all_steps(W)[0])

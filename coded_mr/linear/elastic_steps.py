@@ -22,14 +22,14 @@ from coded_mr.linear.traces import Trace
 from coded_mr.theory import elastic
 from coded_mr.theory.counts import check_count
 
-__all__ = ["Blocks", "Gathered", "Part", "Policy", "Settings", "Work", "speeds_of"]
+__all__ = ["Blocks", "ElasticSettings", "Gathered", "Part", "Policy", "Work", "speeds_of"]
 
 Reals = npt.NDArray[np.floating[Any]]
 Policy = Literal["heterogeneous", "cyclic", "uncoded"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ElasticSettings:
     """Say how steps are assigned.
 
     L              blocks; any L machines are enough
@@ -43,7 +43,7 @@ class Settings:
     seed           of the code
     """
 
-    L: int
+    L: int = 2
     margin: int = 0
     policy: Policy = "heterogeneous"
     trace: Trace | None = None

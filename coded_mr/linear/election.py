@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,8 @@ _NANO = 1e-9
 class Election:
     """Hand a job's vectors to the servers that ask, and decide for the first q that have mapped them.
 
-    Lives on rank 0. Nothing here waits: a server that does not ask is sent nothing.
+    Lives on rank 0. Nothing here waits: a server that does not ask is not sent the vectors. How a job ended
+    is sent to all, because nobody may be here to answer those who ask for it later.
 
     latencies  seconds that the maps of the finishers took, by rank, in the order of finishing
     results    the letters of finishers whose outputs are on their way, by rank
@@ -27,7 +29,7 @@ class Election:
     """
 
     def __init__(self, letters: Letters, data: MPI.Intracomm, q: int, *, reopens: bool) -> None:
-        """Wait for q servers in each job; `data` carries the vectors.
+        """Wait for q servers, of the ranks of `data`, which carries the vectors, in each job.
 
         reopens  whether a job may go on with others of its servers once it is decided
         """
@@ -41,7 +43,6 @@ class Election:
         self._given: list[int] = []
         self._finished: dict[int, float] = {}
         self._early: list[Letter] = []
-        self._refusals: dict[int, str] = {}
         self._dead: frozenset[int] = frozenset()
         self.latencies: dict[int, float] = {}
         self.results: dict[int, Letter] = {}
@@ -62,9 +63,15 @@ class Election:
         self._finished = {server: took for server, took in self._finished.items() if server not in dead}
 
     def refuse(self, job: int, reason: str) -> None:
-        """Answer all who ask for this job that it cannot be."""
-        self._refusals[job] = reason
-        self._answer_early()
+        """Tell all that this job cannot be."""
+        self._job, self._given = job, []
+        self._early.clear()
+        self._tell_all(Kind.REFUSED, tuple(reason.encode()))
+
+    @property
+    def finished(self) -> Collection[int]:
+        """Return the servers that have finished the job."""
+        return self._finished.keys()
 
     @property
     def decided(self) -> bool:
@@ -92,10 +99,15 @@ class Election:
         return finishers
 
     def end(self) -> None:
-        """Tell everyone that the job is over."""
+        """Tell all, also those who have yet to ask, that the job is over."""
+        self._tell_all(Kind.OVER)
+
+    def _tell_all(self, kind: Kind, numbers: tuple[int, ...] = ()) -> None:
+        """Tell all other servers how the job has ended."""
         self._vectors = None
-        for server in self._given:
-            self._letters.send(server, Kind.OVER, self._job)
+        for server in range(1, self._data.size):
+            if server not in self._dead:
+                self._letters.send(server, kind, self._job, numbers)
 
     def poll(self) -> bool:
         """Take and answer one letter; return whether there was one."""
@@ -124,15 +136,12 @@ class Election:
             self._answer(letter)
 
     def _answer(self, letter: Letter) -> None:
-        """Hand out the vectors, or say why not."""
+        """Hand out the vectors, but to those who come too late: all are told how a job ended."""
         server, job = letter.source, letter.job
-        if job in self._refusals:
-            self._letters.send(server, Kind.REFUSED, job, tuple(self._refusals[job].encode()))
-        elif job > self._job:
+        if job > self._job:
             self._early.append(letter)  # a finisher that has delivered, while others have not
         elif job != self._job or self._vectors is None:
             self.discarded += 1
-            self._letters.send(server, Kind.OVER, job)
         else:
             self._given.append(server)
             self._letters.send(server, Kind.VECTORS, job, self._numbers)

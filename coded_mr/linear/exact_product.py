@@ -23,7 +23,7 @@ from coded_mr.engine.waiting import barrier
 from coded_mr.errors import UsageError
 from coded_mr.linear.encoding import encode_and_scatter
 from coded_mr.linear.letters import Letters
-from coded_mr.linear.losses import PATIENCE, Losses
+from coded_mr.linear.losses import PATIENCE, Losses, check_seconds
 from coded_mr.linear.roles import FieldProduct, Leader, Server, Site
 from coded_mr.theory.straggling import Setting
 
@@ -48,6 +48,8 @@ class FieldMatrix:
         bits: int | None = None,
         comm: MPI.Intracomm | None = None,
         kernel: str | None = None,
+        patience: float = PATIENCE,
+        limit: float | None = None,
     ) -> None:
         """Encode A, which rank 0 has and the other ranks leave out, and store it.
 
@@ -55,6 +57,8 @@ class FieldMatrix:
         finishers  q, how many servers to wait for, ceil(1/mu)..K; by default the fewest
         bits       T: 8 or 16; by default what the type of A's elements has
         comm       the servers, by default all ranks; kernel  see `coded_mr.linear.codes.multiply`
+        patience   seconds to wait at the end for servers that do not come
+        limit      seconds that a product may take; None: however long
 
         A is a matrix of whole numbers 0..2^T - 1, or a `galois` array. Raises UsageError on every rank for
         anything else, and for servers or a code that cannot be.
@@ -62,6 +66,7 @@ class FieldMatrix:
         world = MPI.COMM_WORLD if comm is None else comm
         setting = Setting(world.size, storage, 1)  # type: ignore[arg-type]
         point = setting.point(setting.fewest if finishers is None else finishers)
+        self._patience, limit = check_seconds(patience, limit)
         # Communicators of our own: the caller's messages and ours cannot meet, nor letters and packets.
         self._comm = world.Dup()
         self._losses = Losses(self._comm)
@@ -75,7 +80,7 @@ class FieldMatrix:
                 self._free()
                 raise
         self._letters = Letters(self._comm, self._losses)
-        site = Site(self._letters, self._data, self._losses, stored, setting.mu, point.q, kernel)
+        site = Site(self._letters, self._data, self._losses, stored, setting.mu, point.q, kernel, limit)
         self._role = Server(site) if world.rank else Leader(site)
         self._job = -1
         self.shape = stored.shape
@@ -101,7 +106,7 @@ class FieldMatrix:
         slow     seconds by which this server begins its map late, to try stragglers out
 
         Raises UsageError on every rank for an X that does not fit; LostRankError on rank 0 when fewer than q
-        servers live, and on the others when rank 0 has died.
+        servers live and at the limit, and on the others when rank 0 has died.
         """
         if not 0 <= slow <= _HOUR:
             raise UsageError(f"slow is {slow}: it must be a number of seconds, 0 to {_HOUR:.0f}")
@@ -110,14 +115,14 @@ class FieldMatrix:
             return self._role.multiply(self._job, X, collect, slow)
         return self._role.multiply(self._job, slow)
 
-    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
-        """Let go of the stored matrix, and return the ranks that did not come within `patience` seconds.
+    def close(self) -> tuple[int, ...]:
+        """Let go of the stored matrix, and return the ranks that did not come within the patience.
 
         They are dead or stopped. The program must then end by `end`. Returns the same on every rank that
         comes; `absent` keeps it.
         """
         if isinstance(self._role, Leader):
-            self.absent = self._role.dismiss(self._job, patience)
+            self.absent = self._role.dismiss(self._job, self._patience)
         else:
             self.absent = self._role.leave(self._job)
         if not self.absent:
@@ -143,17 +148,14 @@ def matmul(
     X: Any = None,
     *,
     storage: Fraction | int,
-    finishers: int | None = None,
-    bits: int | None = None,
-    comm: MPI.Intracomm | None = None,
     collect: bool = True,
     slow: float = 0.0,
-    kernel: str | None = None,
+    **options: Any,
 ) -> FieldProduct | None:
-    """Return A X, once: see `FieldMatrix` for the first arguments and its `multiply` for the others.
+    """Return A X, once: see `FieldMatrix.multiply` for X, collect and slow, and `FieldMatrix` for the others.
 
-    Ranks that are stopped all the time make this wait `PATIENCE` seconds at its end, and after that, as after
+    Ranks that are stopped all the time make this wait `patience` seconds at its end, and after that, as after
     a death, the program must end by `FieldMatrix.end`: use that class where ranks may stop or die.
     """
-    with FieldMatrix(A, storage=storage, finishers=finishers, bits=bits, comm=comm, kernel=kernel) as matrix:
+    with FieldMatrix(A, storage=storage, **options) as matrix:
         return matrix.multiply(X, collect=collect, slow=slow)

@@ -6,9 +6,11 @@ is over is recognised by that number: nobody waits for a server that is late.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +33,9 @@ class Kind(IntEnum):
     VECTORS = 2
     """The vectors follow; numbers: how many, and whether rank 0 collects the outputs."""
     OVER = 3
-    """The job is over, or was before the server asked."""
+    """The job is over: all are told, whether they have asked for it or not."""
     REFUSED = 4
-    """Rank 0 refused the job's arguments; numbers: the reason, byte by byte."""
+    """Rank 0 refused the job's arguments: all are told; numbers: the reason, byte by byte."""
     DONE = 5
     """A server has mapped everything; number: nanoseconds that it took."""
     FINISHERS = 6
@@ -65,29 +67,31 @@ class Letters:
         """Use the communicator."""
         self._comm = comm
         self._losses = losses
-        self._under_way: list[list[MPI.Request]] = []
+        self._under_way: dict[int, deque[list[MPI.Request]]] = {}
 
     def send(self, destination: int, kind: Kind, job: int, numbers: tuple[int, ...] = ()) -> None:
         """Send a letter without waiting for the receiver, who may have been stopped."""
         content = np.array([job, *numbers], dtype=np.int64)
-        self._start(lambda: [self._comm.Isend(content, destination, kind)])
+        self._start(destination, lambda: [self._comm.Isend(content, destination, kind)])
 
     def send_array(self, comm: MPI.Intracomm, destination: int, array: npt.NDArray[np.generic]) -> None:
         """Send the bytes of an array on another communicator without waiting for the receiver."""
-        self._start(lambda: send_array(comm, destination, array))
+        self._start(destination, lambda: send_array(comm, destination, array))
 
-    def _start(self, send: Callable[[], list[MPI.Request]]) -> None:
+    def _start(self, destination: int, send: Callable[[], list[MPI.Request]]) -> None:
         """Send, and keep what is under way, with the content, until it is complete."""
-        self._under_way = [sends for sends in self._under_way if not self._sent(sends)]
+        before = self._under_way.setdefault(destination, deque())
+        while before and self._sent(before[0]):
+            before.popleft()
         try:
-            self._under_way.append(send())
+            before.append(send())
         except MPI.Exception as error:
             if not self._losses.caused(error):
                 raise
 
     def flush(self) -> None:
         """Wait until all that was sent has left."""
-        for sends in self._under_way:
+        for sends in chain(*self._under_way.values()):
             wait(sends)
         self._under_way.clear()
 

@@ -8,12 +8,13 @@ be relied on, not collectives, and no rank can leave MPI as usual.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,9 @@ from pathlib import Path
 from mpi4py import MPI
 
 from coded_mr.engine.waiting import broadcast, gather
-from coded_mr.errors import LostRankError
+from coded_mr.errors import LostRankError, UsageError
 
-__all__ = ["PATIENCE", "Losses"]
+__all__ = ["PATIENCE", "Deadline", "Losses", "check_seconds"]
 
 PATIENCE = 10.0
 """Seconds to wait at the end for ranks that do not answer."""
@@ -61,16 +62,25 @@ class Losses:
         """Learn of deaths; return whether there are new ones."""
         if not self.survives:
             return False
-        failed = self._comm.Get_failed()
-        number = failed.Get_size()
-        if number == len(self.dead):
+        known, self.dead = self.dead, self._failed()
+        if self.dead == known:
             return False
-        known, members = self.dead, self._comm.Get_group()
-        self.dead = frozenset(failed.Translate_ranks(range(number), members))
         self._comm.Ack_failed()
         if self._comm.rank == 0:
             _LOG.warning("%s died", self.names(self.dead - known))
         return True
+
+    def _failed(self) -> frozenset[int]:
+        """Return the ranks of which MPI says that they have died."""
+        failed = self._comm.Get_failed()
+        number = failed.Get_size()
+        if not number:
+            return frozenset()
+        members = self._comm.Get_group()
+        found = frozenset(failed.Translate_ranks(range(number), members))
+        failed.Free()  # nobody else does, and this is asked a thousand times a second
+        members.Free()
+        return found
 
     def caused(self, error: MPI.Exception) -> bool:
         """Return whether a message failed because its other end has died."""
@@ -135,6 +145,32 @@ class Losses:
                 "no other rank is on its host: the launcher waits until somebody ends %s", self.process(rank)
             )
             sys.stderr.flush()
+
+
+class Deadline:
+    """Bound how long something is waited for."""
+
+    def __init__(self, losses: Losses, limit: float | None) -> None:
+        """Begin to count the seconds; None: there are any number of them."""
+        self._losses, self._limit = losses, limit
+        self._until = math.inf if limit is None else time.monotonic() + limit
+
+    def check(self, waited_for: Callable[[], Iterable[int]]) -> None:
+        """Raise LostRankError, which names the ranks that are waited for, when time is up."""
+        if time.monotonic() > self._until:
+            raise LostRankError(
+                f"no answer in {self._limit:g} s from {self._losses.names(waited_for())}: stopped, out of"
+                " reach, or still computing; see what they do, or raise this limit"
+            )
+
+
+def check_seconds(patience: float, limit: float | None) -> tuple[float, float | None]:
+    """Return both; raises UsageError unless patience >= 0, finite, and limit > 0, or None."""
+    if not 0 <= patience < math.inf:
+        raise UsageError(f"patience is {patience}: it must be a number of seconds, 0 or more")
+    if limit is not None and not 0 < limit < math.inf:
+        raise UsageError(f"limit is {limit}: it must be a number of seconds above 0, or None for no limit")
+    return patience, limit
 
 
 def _fault_tolerant(comm: MPI.Intracomm) -> bool:

@@ -5,11 +5,6 @@ any number of x can be multiplied. The master decodes as soon as k rows are ther
 cancels the rest, so workers that are slow, stopped (SIGSTOP) or, where the MPI allows it, dead hold nothing
 up as long as the others have k rows (`coded_mr.linear.losses`).
 Source: Kim, Park, Choi 2019 (arXiv 1904.09496).
-
-    def work(matrix: CodedMatrix) -> object:      # runs on rank 0 only
-        return [matrix.matvec(x) for x in many]
-
-    results = with_coded_matrix(MPI.COMM_WORLD, A, work)     # on all ranks; A is read on rank 0
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +24,11 @@ from coded_mr.linear.allocation_rules import Allocation, Rule, tolerant, uncoded
 from coded_mr.linear.arrays import real_matrix, real_operand
 from coded_mr.linear.collecting import Coding, Collected, Collector, multiply
 from coded_mr.linear.delays import Delay, linger
-from coded_mr.linear.served import Served, lead
+from coded_mr.linear.losses import PATIENCE
+from coded_mr.linear.served import Served
 
-__all__ = ["CodedMatrix", "Product", "matvec", "with_coded_matrix"]
+__all__ = ["CodedMatrix", "Product", "matvec"]
 
-T = TypeVar("T")
 Reals = npt.NDArray[np.floating[Any]]
 
 
@@ -59,34 +54,40 @@ class Product:
 class CodedMatrix(Served):
     """Hold a matrix in coded rows on the workers of a communicator, and multiply with it many times.
 
-    Results differ from A @ x by at most `Collected.bound`, for every set of finishers.
+    `coded_mr.linear.served` shows how it is used. Results differ from A @ x by at most `Collected.bound`, for
+    every set of finishers.
     """
 
     def __init__(
         self,
-        comm: MPI.Intracomm,
         A: object = None,
         *,
         rule: Rule | None = None,
         height: int | None = None,
         seed: int = 0,
         delay: Delay | None = None,
+        comm: MPI.Intracomm | None = None,
+        patience: float = PATIENCE,
+        limit: float | None = None,
     ) -> None:
-        """Share the coded rows; collective. All arguments but `comm` are read on rank 0 only.
+        """Share the coded rows; collective. The first five arguments are read on rank 0 only.
 
-        A       (p, q), float32, float64 or whole numbers, finite
-        rule    which rows each worker holds; default: any one worker may be missing (`tolerant(1)`)
-        height  rows of A that are coded together; default: as many as make 256 pieces of A
-        delay   slows the workers down, for experiments
+        A         (p, q), float32, float64 or whole numbers, finite
+        rule      which rows each worker holds; default: any one worker may be missing (`tolerant(1)`)
+        height    rows of A that are coded together; default: as many as make 256 pieces of A
+        delay     slows the workers down, for experiments
+        comm      the ranks, by default all
+        patience  seconds to wait at the end for workers that do not answer
+        limit     seconds that a product may take; None: however long
 
         Raises UsageError on every rank for a wrong argument, and for fewer than 2 ranks.
         """
-        super().__init__(comm, "a coded matrix")
+        super().__init__("a coded matrix", comm, patience, limit)
         self._coding: Coding | None = None
         with self._losses.no_death("the matrix was not yet stored: run again"):
             self.allocation: Allocation = self._prepared(lambda: self._code(A, rule, height, seed))
-            self._delay: Delay | None = broadcast(self._comm, None if comm.rank else lambda: delay)
-            self._stored: Reals = scatter(self._comm, None if comm.rank else self._hands)
+            self._delay: Delay | None = broadcast(self._comm, None if self._comm.rank else lambda: delay)
+            self._stored: Reals = scatter(self._comm, None if self._comm.rank else self._hands)
             self._open()
 
     def _code(self, A: object, rule: Rule | None, height: int | None, seed: int) -> Allocation:
@@ -110,7 +111,7 @@ class CodedMatrix(Served):
 
         Waits as long as workers that hold k rows have not answered. Raises UsageError, naming x, for a wrong
         shape or type and for NaN or infinity, on a worker, and after `close`; LostRankError when so many
-        workers have died that the others hold fewer than k rows.
+        workers have died that the others hold fewer than k rows, and at the limit.
         """
         if self._calls is None or self._coding is None or self._closed:
             raise UsageError("a coded matrix multiplies on rank 0, before it is closed; workers serve()")
@@ -119,15 +120,17 @@ class CodedMatrix(Served):
         collector, times = self._coding.collector(given), {}
         called = [worker for worker in self._calls.workers if self.allocation.loads[worker - 1]]
         epoch = self._calls.start(given, called)
-        for answer in self._calls.answers(epoch):
-            if answer.lost:
-                self._check_rows(collector)
-                continue
-            seconds, products = answer.value
-            times[answer.worker - 1] = seconds
-            if collector.add(answer.worker - 1, products):
-                break
-        self._calls.cancel(epoch)
+        try:
+            for answer in self._calls.answers(epoch):
+                if answer.lost:
+                    self._check_rows(collector)
+                    continue
+                seconds, products = answer.value
+                times[answer.worker - 1] = seconds
+                if collector.add(answer.worker - 1, products):
+                    break
+        finally:
+            self._calls.cancel(epoch)
         collected = collector.result()
         return Product(collected, time.perf_counter() - started, times)
 
@@ -154,20 +157,10 @@ class CodedMatrix(Served):
         return None if found is None else (time.perf_counter() - started, found)
 
 
-def with_coded_matrix(
-    comm: MPI.Intracomm, A: object, work: Callable[[CodedMatrix], T], **options: Any
-) -> T | None:
-    """Run `work` on rank 0 with a coded matrix that the other ranks serve; collective: see `lead`.
+def matvec(A: object = None, x: object = None, **options: Any) -> Reals | None:
+    """Return A x on rank 0, which has both; None elsewhere. Collective.
 
-    Options are those of `CodedMatrix`.
+    Options are those of `CodedMatrix`, which is to be kept to multiply more than once, and where ranks may
+    die: the program must end by its `end` then.
     """
-    matrix = CodedMatrix(comm, A, **options)
-    return lead(matrix, lambda: work(matrix))
-
-
-def matvec(comm: MPI.Intracomm, A: object, x: object, **options: Any) -> Reals | None:
-    """Return A x on rank 0, None elsewhere; collective. Options are those of `CodedMatrix`.
-
-    To multiply more than once, keep the matrix: `with_coded_matrix`.
-    """
-    return with_coded_matrix(comm, A, lambda matrix: matrix.matvec(x), **options)
+    return CodedMatrix(A, **options).lead(lambda matrix: matrix.matvec(x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -20,7 +20,7 @@ from coded_mr.linear.coded_map import CodedMap, Mapped
 from coded_mr.linear.election import Election
 from coded_mr.linear.encoding import Stored
 from coded_mr.linear.letters import Kind, Letter, Letters, receive_array
-from coded_mr.linear.losses import Losses
+from coded_mr.linear.losses import Deadline, Losses
 from coded_mr.linear.reduction import reduce_outputs
 from coded_mr.linear.report import ProductReport
 from coded_mr.linear.shuffle import CodedShuffle, shuffle
@@ -76,10 +76,11 @@ class Site:
         mu: Fraction,
         q: int,
         kernel: str | None,
+        limit: float | None,
     ) -> None:
-        """Start the worker thread."""
+        """Start the worker thread; `limit`: seconds that a product may take, None for any."""
         self.letters, self.data, self.losses, self.stored = letters, data, losses, stored
-        self.mu, self.q = mu, q
+        self.mu, self.q, self.limit = mu, q, limit
         self.rank, self.size = data[0].rank, data[0].size
         self.map = CodedMap(data[0], stored.code.field, stored.rows, kernel=kernel)
         self.plan = lru_cache(maxsize=8)(self._plan)
@@ -209,6 +210,7 @@ class Leader:
         self._attempt = 0
         self._awaited: tuple[int, ...] = ()
         self._mapped: Mapped | None = None
+        self._until = Deadline(site.losses, None)
 
     def multiply(self, job: int, X: Any, collect: bool, slow: float) -> FieldProduct:
         """Carry out one job."""
@@ -219,6 +221,7 @@ class Leader:
             self._election.refuse(job, str(error))
             raise
         self._mapped = None
+        self._until = Deadline(site.losses, site.limit)
         self._election.open(job, vectors, collect)
         site.map.start(vectors, slow)
         while True:
@@ -230,6 +233,7 @@ class Leader:
                 break
             self._attempt += 1
         self._election.end()
+        self._until = Deadline(site.losses, None)
         site.map.call_off()
         parts, counts = done
         outputs = tuple(sorted(output for own in parts for output in own))
@@ -334,12 +338,20 @@ class Leader:
                 backoff.pause()
 
     def _attend(self) -> None:
-        """Learn of deaths; give an attempt up when it can have no end."""
+        """Learn of deaths; give an attempt up when it can have no end, and everything when time is up."""
         losses = self._site.losses
         if losses.look():
             self._election.bury(losses.dead)
         if losses.dead.intersection(self._awaited):
             raise _Interrupted
+        self._until.check(self._owing)
+
+    def _owing(self) -> Iterator[int]:
+        """Name the servers that have not done what is waited for: to finish, or to deliver."""
+        finished = self._election.results if self._awaited else self._election.finished
+        for server in self._awaited or range(self._site.size):
+            if server and server not in finished and server not in self._site.losses.dead:
+                yield server
 
     def _report(self, coded: CodedShuffle, counts: _Counts, seconds: dict[str, float]) -> ProductReport:
         stored = self._site.stored

@@ -1,8 +1,16 @@
-"""What products over the reals share: a matrix that rank 0 multiplies with and the other ranks serve."""
+"""What products over the reals share: a matrix that rank 0 multiplies with and the other ranks serve.
+
+with CodedMatrix(A) as matrix:       # on every rank; rank 0 has A
+    if matrix.is_master:             # the others serve when they come to the end of the block
+        ys = [matrix.matvec(x) for x in many]
+
+ys = CodedMatrix(A).lead(lambda matrix: [matrix.matvec(x) for x in many])       # the same
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, TypeVar
 
 from mpi4py import MPI
@@ -10,11 +18,12 @@ from mpi4py import MPI
 from coded_mr.engine.waiting import barrier, broadcast
 from coded_mr.errors import LostRankError, UsageError
 from coded_mr.linear.calls import Calls, serve
-from coded_mr.linear.losses import PATIENCE, Losses
+from coded_mr.linear.losses import Losses, check_seconds
 
-__all__ = ["Served", "lead"]
+__all__ = ["Served"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Served")
 
 
 class Served:
@@ -23,13 +32,19 @@ class Served:
     absent  when the matrix is closed: the ranks that are dead or did not answer; see `end`
     """
 
-    def __init__(self, comm: MPI.Intracomm, what: str) -> None:
-        """Take a communicator of our own; collective. Raises UsageError for fewer than 2 ranks."""
-        if comm.size < 2:
+    def __init__(self, what: str, comm: MPI.Intracomm | None, patience: float, limit: float | None) -> None:
+        """Take a communicator of our own; collective. Raises UsageError for fewer than 2 ranks.
+
+        comm      the ranks, all of them by default
+        patience  seconds that `close` waits for workers; limit  those that a product may take, None: any
+        """
+        world = MPI.COMM_WORLD if comm is None else comm
+        if world.size < 2:
             raise UsageError(
-                f"{what} needs a master and a worker, 2 ranks, and there is {comm.size}: start more"
+                f"{what} needs a master and a worker, 2 ranks, and there is {world.size}: start more"
             )
-        self._comm = comm.Dup()
+        self._patience, self._limit = check_seconds(patience, limit)
+        self._comm = world.Dup()
         self._losses = Losses(self._comm)
         self._calls: Calls | None = None
         self._closed = False
@@ -54,7 +69,33 @@ class Served:
         """Begin to listen to the workers, when all have what they store; collective."""
         barrier(self._comm)
         if self._comm.rank == 0:
-            self._calls = Calls(self._comm, self._losses)
+            self._calls = Calls(self._comm, self._losses, self._limit)
+
+    def __enter__(self: S) -> S:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close on rank 0, unless ranks were lost: those that are left must be ended with the program.
+
+        On the others serve until then, unless this one failed alone.
+        """
+        if self.is_master:
+            if kind is None or not issubclass(kind, LostRankError):
+                self.close()
+        elif kind is None:
+            self.serve()
+
+    def lead(self: S, work: Callable[[S], T]) -> T | None:
+        """Run `work` with this matrix on rank 0 while the other ranks serve; collective.
+
+        Returns what `work` returned on rank 0 and None elsewhere, when all ranks have ended with the matrix,
+        also when `work` raises. Ranks may be `absent` then: the program must end by `end`.
+        """
+        with self:
+            return work(self) if self.is_master else None
 
     @property
     def is_master(self) -> bool:
@@ -73,11 +114,11 @@ class Served:
             self.absent = serve(self._comm, self._answer, self._losses, self._notice)
             self._free()
 
-    def close(self, patience: float = PATIENCE) -> None:
-        """End the workers' `serve`; on rank 0. Who does not answer in `patience` seconds is `absent`."""
+    def close(self) -> None:
+        """End the workers' `serve`; on rank 0. Who does not answer within the patience is `absent`."""
         if self._calls is not None and not self._closed:
             self._closed = True
-            self.absent = self._calls.close(patience)
+            self.absent = self._calls.close(self._patience)
             self._free()
 
     def end(self) -> None:
@@ -106,23 +147,3 @@ class Served:
     def _notice(self) -> object:
         """Return what the master should hear now, if anything."""
         return None
-
-
-def lead(matrix: Served, work: Callable[[], T], patience: float = PATIENCE) -> T | None:
-    """Run `work` on rank 0 while the other ranks serve; collective.
-
-    Returns what `work` returned on rank 0 and None elsewhere, when all ranks have ended with the matrix, also
-    when `work` raises. Ranks may be `absent` then: the program must end by `Served.end`.
-    """
-    if not matrix.is_master:
-        matrix.serve()
-        return None
-    try:
-        result = work()
-    except LostRankError:  # whoever is left must be ended with the program
-        raise
-    except BaseException:
-        matrix.close(patience)
-        raise
-    matrix.close(patience)
-    return result

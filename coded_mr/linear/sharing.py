@@ -17,7 +17,6 @@ from mpi4py import MPI
 
 from coded_mr.errors import UsageError
 from coded_mr.linear.exact_product import FieldMatrix
-from coded_mr.linear.losses import PATIENCE
 from coded_mr.linear.report import ProductReport
 from coded_mr.linear.storage import share_rows
 from coded_mr.theory.checks import as_fraction
@@ -104,11 +103,10 @@ class SharedMatrix:
         fast: int,
         slow: int,
         theta: Fraction,
-        bits: int | None = None,
         comm: MPI.Intracomm | None = None,
-        kernel: str | None = None,
+        **options: Any,
     ) -> None:
-        """Store both parts; 0 < theta < 1, and theta m is rounded up.
+        """Store both parts; 0 < theta < 1, and theta m is rounded up. Options are those of `FieldMatrix`.
 
         `coded_mr.theory.straggling.share_memory` finds fast, slow and theta for a latency that is wanted.
         Raises UsageError on every rank as FieldMatrix does, and for parts without rows.
@@ -124,9 +122,7 @@ class SharedMatrix:
             upper, lower = A[:cut], A[cut:]
         with ExitStack() as stack:
             parts = [
-                stack.enter_context(
-                    FieldMatrix(part, storage=storage, finishers=q, bits=bits, comm=comm, kernel=kernel)
-                )
+                stack.enter_context(FieldMatrix(part, storage=storage, finishers=q, comm=comm, **options))
                 for part, q in ((upper, fast), (lower, slow))
             ]
             self._parts = tuple(parts)
@@ -155,10 +151,10 @@ class SharedMatrix:
         report = SharedReport(self._mix, upper.report, lower.report)
         return SharedProduct(np.concatenate([upper.Y, lower.Y]), report)
 
-    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
+    def close(self) -> tuple[int, ...]:
         """Let go of both parts, and return the ranks that did not come: see `FieldMatrix.close`."""
         for part in self._parts:
-            part.close(patience)
+            part.close()
         return self.absent
 
     def end(self) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from coded_mr.errors import InputError, PlanError, UsageError
 from coded_mr.linear.collecting import multiply
-from coded_mr.linear.elastic_steps import Blocks, Policy, Settings, speeds_of
+from coded_mr.linear.elastic_steps import Blocks, ElasticSettings, Policy, speeds_of
 from coded_mr.linear.traces import always, cycle, random_trace, read_trace, watch
 
 POLICIES: list[Policy] = ["heterogeneous", "cyclic", "uncoded"]
@@ -114,7 +114,7 @@ def test_more_blocks_than_machines_are_refused() -> None:
 )
 def test_wrong_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Settings(**wrong)
+        ElasticSettings(**wrong)
 
 
 def test_unmeasured_machines_are_taken_for_average() -> None:

@@ -23,10 +23,9 @@ from coded_mr.linear.allocation_rules import tolerant
 from coded_mr.linear.codes import field
 from coded_mr.linear.codes.product import multiply
 from coded_mr.linear.elastic_run import ElasticMatrix
-from coded_mr.linear.elastic_steps import Settings
+from coded_mr.linear.elastic_steps import ElasticSettings
 from coded_mr.linear.exact_product import FieldMatrix
 from coded_mr.linear.real_product import CodedMatrix
-from coded_mr.linear.served import lead
 
 WORLD = MPI.COMM_WORLD
 JOBS = 2
@@ -80,14 +79,14 @@ def main(moment: str, spare: int, victims: list[int]) -> None:
     first = WORLD.rank == 0
     A = np.random.default_rng(0).integers(0, 256, (50, 8), dtype=np.uint8)
     one = FieldMatrix(A if first else None, storage=Fraction(1, 2), finishers=WORLD.size - spare)
-    two = CodedMatrix(WORLD, A, rule=tolerant(spare))
-    three = ElasticMatrix(WORLD, A, Settings(WORLD.size - 1 - spare))
+    two = CodedMatrix(A, rule=tolerant(spare))
+    three = ElasticMatrix(A, ElasticSettings(WORLD.size - 1 - spare))
     if WORLD.rank in victims:
         setattr(*MOMENTS[moment])
     held_up = moment in ("shuffle", "delivery") and not first and WORLD.rank not in victims
     exact(one, A, 0.1 * held_up)
-    lead(two, lambda: real(two, A))
-    lead(three, lambda: elastic(three, A))
+    two.lead(lambda matrix: real(matrix, A))
+    three.lead(lambda matrix: elastic(matrix, A))
     absent = one.close()
     if first:
         assert set(absent) == set(three.absent)

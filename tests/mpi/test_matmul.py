@@ -29,7 +29,7 @@ end = lambda *_, **__: os.kill(os.getpid(), getattr(signal, how))
 world = MPI.COMM_WORLD
 first = world.rank == 0
 A, X = (np.load(f"{folder}/{name}.npy") if first else None for name in "AX")
-matrix = FieldMatrix(A, storage=Fraction(1, 2), finishers=world.size - len(ranks))
+matrix = FieldMatrix(A, storage=Fraction(1, 2), finishers=world.size - len(ranks), patience=1.0)
 if str(world.rank) in ranks:
     if when == "map":
         coded_map.multiply = end
@@ -39,7 +39,7 @@ for job in range(3):
     product = matrix.multiply(X)
     if first:
         np.save(f"{folder}/Y{job}.npy", product.Y)
-absent = matrix.close(patience=1.0)
+absent = matrix.close()
 if first:
     print("absent", *absent, flush=True)
 matrix.end()
@@ -93,6 +93,15 @@ def test_the_command_writes_the_product_and_leaves_out_the_slow_rank(mpi: Mpi, f
     assert report["finishers"] == [1, 2, 3]
     assert report["load"]["formula"] == report["load"]["measured"]
     assert "not waited for: 0" in done.stdout
+
+
+def test_the_command_gives_up_at_its_limit_and_says_who_did_not_answer(mpi: Mpi, folder: Path) -> None:
+    words = ["A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "4", "--slow", "2:3600", "--limit", "0.5"]
+    done = command(mpi, folder, *words)
+    assert done.returncode == 1, done.stderr
+    assert "rank 0 on " in done.stderr
+    assert "no answer in 0.5 s from rank 2 on " in done.stderr
+    assert not (folder / "Y.npy").exists()
 
 
 def test_the_command_shares_memory_between_two_numbers_of_finishers(mpi: Mpi, folder: Path) -> None:

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from coded_mr.errors import PlanError, UsageError
+from coded_mr.errors import LostRankError, PlanError, UsageError
 from coded_mr.linear.applications import linear_regression, pagerank
 from coded_mr.linear.codes import RealCode
 from coded_mr.linear.delays import Fixed
-from coded_mr.linear.elastic_run import ElasticMatrix, with_elastic_matrix
-from coded_mr.linear.elastic_steps import Policy, Settings
+from coded_mr.linear.elastic_run import ElasticMatrix, elastic
+from coded_mr.linear.elastic_steps import ElasticSettings, Policy
 from coded_mr.linear.traces import cycle, random_trace
 from tests.mpi.stopping import stopped
 
@@ -57,7 +57,7 @@ def test_every_set_of_machines_gives_the_product(policy: Policy) -> None:
             assert np.abs(step.y - X @ w).max() <= step.bound
             assert set(step.answered) <= set(available)
 
-    with_elastic_matrix(WORLD, X, Settings(L, policy=policy), work)
+    ElasticMatrix(X, ElasticSettings(L, policy=policy)).lead(work)
 
 
 def test_nothing_is_encoded_or_moved_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_nothing_is_encoded_or_moved_again(monkeypatch: pytest.MonkeyPatch) -> N
         for _ in range(6):
             matrix.step(example(6, 1), MACHINES[-2:])
 
-    with_elastic_matrix(WORLD, example(23, 6), Settings(L), work)
+    ElasticMatrix(example(23, 6), ElasticSettings(L)).lead(work)
     assert WORLD.rank or len(made) == (1 if WORLD.size > 3 else 0)
 
 
@@ -89,7 +89,7 @@ def test_margin_covers_a_stopped_machine() -> None:
                     assert gone not in step.answered
                     assert np.abs(step.y - X @ w).max() <= step.bound
 
-    with_elastic_matrix(WORLD, X, Settings(L, margin=1), work)
+    ElasticMatrix(X, ElasticSettings(L, margin=1)).lead(work)
 
 
 def test_speeds_are_learnt_and_the_slow_machine_gets_fewer_rows() -> None:
@@ -102,7 +102,7 @@ def test_speeds_are_learnt_and_the_slow_machine_gets_fewer_rows() -> None:
             step = matrix.step(example(3, 1), MACHINES)
         return {machine: step.work.fraction(machine) for machine in MACHINES}
 
-    found = with_elastic_matrix(WORLD, X, Settings(L), work, delay=delay)
+    found = ElasticMatrix(X, ElasticSettings(L), delay=delay).lead(work)
     if found is not None and len(MACHINES) > L:
         assert sum(found.values()) == L
         assert found[slow] < Fraction(1, 2) * min(found[machine] for machine in MACHINES if machine != slow)
@@ -123,12 +123,12 @@ def test_infeasible_steps_raise_or_are_skipped() -> None:
             assert np.allclose(matrix.product(w), X @ w, rtol=0, atol=1e-12)
         assert (matrix.steps, matrix.skipped) == (6, 4)
 
-    with_elastic_matrix(WORLD, X, Settings(L, trace=trace), raising)
-    with_elastic_matrix(WORLD, X, Settings(L, trace=trace, on_infeasible="skip"), skipping)
+    ElasticMatrix(X, ElasticSettings(L, trace=trace)).lead(raising)
+    ElasticMatrix(X, ElasticSettings(L, trace=trace, on_infeasible="skip")).lead(skipping)
 
 
-def preempted() -> Settings:
-    return Settings(L, trace=random_trace(len(MACHINES), 0.2, seed=4), on_infeasible="skip")
+def preempted() -> ElasticSettings:
+    return ElasticSettings(L, trace=random_trace(len(MACHINES), 0.2, seed=4), on_infeasible="skip")
 
 
 def test_pagerank_through_preemptions() -> None:
@@ -146,7 +146,7 @@ def test_pagerank_through_preemptions() -> None:
         assert np.abs(google @ found.value - found.value).sum() < 1e-11
         assert np.isclose(found.value.sum(), 1)
 
-    with_elastic_matrix(WORLD, M, preempted(), work)
+    ElasticMatrix(M, preempted()).lead(work)
 
 
 def test_regression_through_preemptions() -> None:
@@ -157,21 +157,70 @@ def test_regression_through_preemptions() -> None:
         assert found.reached(1e-10)
         assert np.allclose(found.value, np.linalg.lstsq(X, y, rcond=None)[0], rtol=0, atol=1e-8)
 
-    with_elastic_matrix(WORLD, [X, X.T], preempted(), work)
+    ElasticMatrix([X, X.T], preempted()).lead(work)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: (np.full((2, 2), np.nan), Settings(L)), "X holds NaN"),
-        (lambda: ([np.zeros((2, 2)), np.zeros(2)], Settings(L)), r"matrices\[1\] has the shape"),
-        (lambda: (np.zeros((2, 2)), Settings(WORLD.size)), "there must be as many machines"),
-        (lambda: (np.zeros((2, 2)), None), "must pass settings"),
+        (lambda: (np.full((2, 2), np.nan), ElasticSettings(L)), "X holds NaN"),
+        (lambda: ([np.zeros((2, 2)), np.zeros(2)], ElasticSettings(L)), r"matrices\[1\] has the shape"),
+        (lambda: (np.zeros((2, 2)), ElasticSettings(WORLD.size)), "there must be as many machines"),
+        (lambda: ([[1, 2], [3]], None), "X is not an array"),
+        (lambda: ([], None), "X has the shape"),
     ],
 )
 def test_wrong_matrices_are_refused_on_every_rank(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        ElasticMatrix(WORLD, *make())
+        ElasticMatrix(*make())
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 4)])
+def test_one_call_multiplies_every_column(shape: tuple[int, ...]) -> None:
+    X, W = example(23, 6), np.random.default_rng(2).standard_normal(shape)
+    first = WORLD.rank == 0
+    found = elastic(X if first else None, W if first else None)
+    assert found is None if WORLD.rank else np.allclose(found, X @ W, rtol=0, atol=1e-10)
+
+
+def test_lists_of_numbers_are_one_matrix() -> None:
+    found = elastic([[1, 2], [3, 4], [5, 6]], [1, 10], ElasticSettings(1), comm=WORLD)
+    assert WORLD.rank or np.allclose(found, [21, 43, 65], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("W", "message"),
+    [
+        (np.ones(3), "W has the shape"),
+        (np.ones((4, 0)), "W has the shape"),
+        (np.full((4, 2), np.nan), "W holds NaN"),
+        (np.ones(4, dtype=complex), "W has the type complex128"),
+        (None, "W has the type object"),
+    ],
+)
+def test_wrong_columns_are_refused_on_rank_0_and_end_the_machines(W: Any, message: str) -> None:
+    if WORLD.rank:
+        assert elastic() is None
+    else:
+        with pytest.raises(UsageError, match=message):
+            elastic(example(9, 4), W)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"limit": 0}, "limit is 0"), ({"patience": float("nan")}, "patience is nan")]
+)
+def test_wrong_times_are_refused_on_every_rank(options: dict[str, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ElasticMatrix(example(9, 4), **options)
+
+
+def test_a_step_that_takes_longer_than_the_limit_names_whom_it_waits_for() -> None:
+    X, w = example(9, 4), example(4, 1)
+    with ElasticMatrix(X, ElasticSettings(L), limit=0.5) as matrix:
+        if matrix.is_master:
+            with stopped([PIDS[1]]), pytest.raises(LostRankError, match=r"no answer in 0.5 s from rank 1 on"):
+                matrix.step(w, [1, 2])
+            assert np.allclose(matrix.step(w, [1, 2]).y, X @ w, rtol=0, atol=1e-12)
 
 
 def test_wrong_steps_are_refused_and_leave_the_matrix_usable() -> None:
@@ -186,4 +235,4 @@ def test_wrong_steps_are_refused_and_leave_the_matrix_usable() -> None:
             matrix.step(w, MACHINES, 1)
         assert np.allclose(matrix.step(w, MACHINES).y, X @ w, rtol=0, atol=1e-12)
 
-    with_elastic_matrix(WORLD, X, Settings(L), work)
+    ElasticMatrix(X, ElasticSettings(L)).lead(work)

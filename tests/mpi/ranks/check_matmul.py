@@ -15,7 +15,9 @@ from mpi4py import MPI
 
 from coded_mr.engine.multicast import GroupTransport
 from coded_mr.errors import UsageError
+from coded_mr.linear.allocation_rules import uncoded
 from coded_mr.linear.exact_product import FieldMatrix, FieldProduct, matmul
+from coded_mr.linear.real_product import CodedMatrix
 from coded_mr.linear.sharing import SharedMatrix
 from tests.mpi.stopping import stopped
 
@@ -137,7 +139,7 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
                 continue
             for _ in range(world.size - 1):
                 world.Recv(np.empty(1), MPI.ANY_SOURCE, TAG)
-            # All have asked for their vectors by then: one that has not would ask in vain later.
+            # All have done with the job before: who stops now takes part in this one only.
             with stopped([processes[rank] for rank in stopping]):
                 found = matrix.multiply(X)
             assert found is not None
@@ -145,6 +147,45 @@ def test_a_third_of_the_ranks_is_stopped_whichever_they_are() -> None:
             assert found.report.finishers == tuple(sorted(set(range(world.size)) - set(stopping)))
             assert (expected(8, A, X) == found.Y).all()
     assert matrix.absent == ()
+
+
+def test_a_server_that_asks_when_rank_0_has_moved_on_is_told_all_the_same() -> None:
+    """The last rank begins its jobs, of which one is refused, while rank 0 waits for it elsewhere."""
+    world = MPI.COMM_WORLD
+    A, X, R = made(8, (12, 5), 1), made(8, (5, 3), 2), np.ones((12, 3))
+    exact = FieldMatrix(on_rank_0(A), storage=HALF)
+    real = CodedMatrix(on_rank_0(R), rule=uncoded)
+    if world.rank == world.size - 1:
+        world.recv(source=0, tag=TAG)
+    for _ in range(2):
+        found = exact.multiply(on_rank_0(X))
+        assert found is None or (expected(8, A, X) == found.Y).all()
+        with pytest.raises(UsageError, match="X has the shape"):
+            exact.multiply(on_rank_0(X[1:]))
+    if world.rank == 0:
+        world.send(None, world.size - 1, TAG)
+    y = real.lead(lambda matrix: matrix.matvec(np.ones(3)))
+    assert y is None or np.allclose(y, 3, rtol=0, atol=1e-12)
+    assert exact.close() == ()
+
+
+def test_the_slow_part_waits_for_a_server_that_missed_the_fast_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = MPI.COMM_WORLD
+    A, X, multiply = made(8, (12, 5), 1), made(8, (5, 3), 2), FieldMatrix.multiply
+
+    def telling(self: FieldMatrix, *arguments: Any, **options: Any) -> FieldProduct | None:
+        found = multiply(self, *arguments, **options)
+        monkeypatch.undo()
+        world.send(None, world.size - 1, TAG)
+        return found
+
+    with SharedMatrix(on_rank_0(A), storage=HALF, fast=2, slow=world.size, theta=HALF) as matrix:
+        if world.rank == 0:
+            monkeypatch.setattr(FieldMatrix, "multiply", telling)
+        if world.rank == world.size - 1:
+            world.recv(source=0, tag=TAG)
+        found = matrix.multiply(on_rank_0(X))
+    assert found is None or (expected(8, A, X) == found.Y).all()
 
 
 @pytest.mark.parametrize("late", [0, 1])

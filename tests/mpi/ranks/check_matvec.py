@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from mpi4py import MPI
 
-from coded_mr.errors import UsageError
+from coded_mr.errors import LostRankError, UsageError
 from coded_mr.linear.allocation_rules import Rule, best, optimal, replication, tolerant, uncoded, uniform
 from coded_mr.linear.calls import Calls, serve
 from coded_mr.linear.delays import Delays, Fixed
 from coded_mr.linear.losses import Losses
-from coded_mr.linear.real_product import CodedMatrix, matvec, with_coded_matrix
+from coded_mr.linear.real_product import CodedMatrix, matvec
 from coded_mr.theory.load_allocation import Group
 from tests.mpi.stopping import stopped
 
@@ -60,20 +60,20 @@ def test_products_are_right_whoever_comes_first(rule: Rule, dtype: Any) -> None:
             orders.add(found.collected.finishers)
         return orders
 
-    orders = with_coded_matrix(WORLD, A, work, rule=rule, delay=delay, seed=3)
+    orders = CodedMatrix(A, rule=rule, delay=delay, seed=3).lead(work)
     assert orders is None if WORLD.rank else len(orders) > 1
 
 
 def test_tall_matrix_is_coded_in_pieces() -> None:
     A, x = example(1000, 7), example(7, 2)
-    y = matvec(WORLD, A if WORLD.rank == 0 else None, x, height=13)
+    y = matvec(A if WORLD.rank == 0 else None, x, height=13)
     if WORLD.rank == 0:
         assert np.allclose(y, A @ x, rtol=0, atol=1e-11)
 
 
 def test_messages_larger_than_a_chunk() -> None:
     A, x = example(40, 3), example(3, 60_000)
-    y = matvec(WORLD, A, x)
+    y = matvec(A, x)
     if WORLD.rank == 0:
         assert np.allclose(y, A @ x, rtol=0, atol=1e-11)
 
@@ -90,7 +90,7 @@ def test_worker_slow_beyond_all_is_not_waited_for() -> None:
             assert WORKERS - 1 not in found.times
             assert np.abs(found.y - A @ x).max() <= found.collected.bound
 
-    with_coded_matrix(WORLD, A, work, delay=delay)
+    CodedMatrix(A, delay=delay).lead(work)
 
 
 def test_stopped_workers_are_not_waited_for_and_their_late_rows_are_discarded() -> None:
@@ -108,7 +108,7 @@ def test_stopped_workers_are_not_waited_for_and_their_late_rows_are_discarded() 
             x = -example(4, 1)
             assert np.allclose(matrix.matvec(x), A @ x, rtol=0, atol=1e-12)
 
-    with_coded_matrix(WORLD, A, work, rule=tolerant(third))
+    CodedMatrix(A, rule=tolerant(third)).lead(work)
 
 
 def test_answers_to_older_calls_are_discarded() -> None:
@@ -164,7 +164,7 @@ def test_cancelled_worker_gives_up_though_nothing_else_is_asked() -> None:
 )
 def test_wrong_matrix_is_refused_on_every_rank(A: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        CodedMatrix(WORLD, A if WORLD.rank == 0 else None)
+        CodedMatrix(A if WORLD.rank == 0 else None)
 
 
 def test_wrong_operand_leaves_the_matrix_usable() -> None:
@@ -176,7 +176,7 @@ def test_wrong_operand_leaves_the_matrix_usable() -> None:
                 matrix.matvec(x)
         assert np.allclose(matrix.matvec([1, 2, 3, 4]), A @ [1, 2, 3, 4], rtol=0, atol=1e-12)
 
-    with_coded_matrix(WORLD, A, work)
+    CodedMatrix(A).lead(work)
 
 
 def test_error_of_the_work_ends_the_workers_too() -> None:
@@ -185,7 +185,29 @@ def test_error_of_the_work_ends_the_workers_too() -> None:
 
     if WORLD.rank == 0:
         with pytest.raises(LookupError):
-            with_coded_matrix(WORLD, example(3, 3), work)
+            CodedMatrix(example(3, 3)).lead(work)
     else:
-        with_coded_matrix(WORLD, None, work)
+        CodedMatrix().lead(work)
     assert WORLD.allreduce(1) == WORLD.size
+
+
+def test_a_block_serves_and_closes() -> None:
+    A, x = example(9, 4), example(4, 2)
+    with CodedMatrix(A) as matrix:
+        if matrix.is_master:
+            assert np.allclose(matrix.matvec(x), A @ x, rtol=0, atol=1e-12)
+        else:
+            with pytest.raises(UsageError, match="workers serve"):
+                matrix.matvec(x)
+    assert matrix.absent == ()
+
+
+def test_a_product_that_takes_longer_than_the_limit_names_whom_it_waits_for() -> None:
+    """Without a code every worker is needed; when the last one is back, so is the matrix."""
+    A, x, last = example(9, 4), example(4, 2), WORLD.size - 1
+    with CodedMatrix(A, rule=uncoded, limit=0.5) as matrix:
+        if matrix.is_master:
+            message = rf"no answer in 0.5 s from rank {last} on"
+            with stopped([PIDS[last]]), pytest.raises(LostRankError, match=message):
+                matrix.matvec(x)
+            assert np.allclose(matrix.matvec(x), A @ x, rtol=0, atol=1e-12)
