@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from coded_mr.engine.waiting import CHUNK, Backoff, wait
-from coded_mr.linear.losses import Deadline, Losses
+from coded_mr.linear.losses import PATIENCE, Deadline, Losses
 
 __all__ = ["Answer", "Calls", "serve"]
 
@@ -199,7 +199,7 @@ class Calls:
         for link in self._links.values():
             self._try(link, lambda link: link.cancel(epoch))
 
-    def close(self, patience: float) -> tuple[int, ...]:
+    def close(self, patience: float = PATIENCE) -> tuple[int, ...]:
         """End all workers; return those that are dead or have not answered within `patience` seconds."""
         until = time.monotonic() + patience
         for link in self._links.values():

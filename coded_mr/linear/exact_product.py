@@ -68,8 +68,8 @@ class FieldMatrix:
         point = setting.point(setting.fewest if finishers is None else finishers)
         self._patience, limit = check_seconds(patience, limit)
         # Communicators of our own: the caller's messages and ours cannot meet, nor letters and packets.
-        self._comm = world.Dup()
-        self._losses = Losses(self._comm)
+        self._losses = Losses(world)
+        self._comm = self._losses.comm
         # Each death after which a shuffle begins again takes one more; after K - q deaths too few are left.
         attempts = world.size - point.q + 1 if self._losses.survives else 1
         with self._losses.no_death("the matrix was not yet stored: run again"):
@@ -126,8 +126,9 @@ class FieldMatrix:
         else:
             self.absent = self._role.leave(self._job)
         if not self.absent:
-            self._letters.flush()
-            barrier(self._comm)
+            with self._losses.no_death("the others cannot leave MPI as usual; all products are complete"):
+                self._letters.flush()
+                barrier(self._comm)
             self._free()
         return self.absent
 

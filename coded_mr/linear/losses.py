@@ -46,17 +46,20 @@ class _Place:
 class Losses:
     """Know which ranks of a communicator have died.
 
+    comm      a communicator of our own, of the same ranks
     survives  whether the MPI lets the others go on; if not, nobody is ever seen dead
     dead      the ranks that have died, as far as `look` has seen
     """
 
     def __init__(self, comm: MPI.Intracomm) -> None:
-        """Learn where the ranks are; collective."""
-        self._comm = comm
-        self.survives = _fault_tolerant(comm)
+        """Learn where the ranks are; collective. Raises LostRankError when one dies meanwhile."""
         self.dead: frozenset[int] = frozenset()
-        places = gather(comm, _here())
-        self._places: list[_Place] = broadcast(comm, None if places is None else lambda: places)
+        self.survives = _fault_tolerant(comm)
+        self._places: list[_Place] = []
+        with self.no_death("nothing was stored yet: run again"):
+            self.comm = comm.Dup()
+            places = gather(self.comm, _here())
+            self._places = broadcast(self.comm, None if places is None else lambda: places)
 
     def look(self) -> bool:
         """Learn of deaths; return whether there are new ones."""
@@ -65,18 +68,18 @@ class Losses:
         known, self.dead = self.dead, self._failed()
         if self.dead == known:
             return False
-        self._comm.Ack_failed()
-        if self._comm.rank == 0:
+        self.comm.Ack_failed()
+        if self.comm.rank == 0:
             _LOG.warning("%s died", self.names(self.dead - known))
         return True
 
     def _failed(self) -> frozenset[int]:
         """Return the ranks of which MPI says that they have died."""
-        failed = self._comm.Get_failed()
+        failed = self.comm.Get_failed()
         number = failed.Get_size()
         if not number:
             return frozenset()
-        members = self._comm.Get_group()
+        members = self.comm.Get_group()
         found = frozenset(failed.Translate_ranks(range(number), members))
         failed.Free()  # nobody else does, and this is asked a thousand times a second
         members.Free()
@@ -95,7 +98,8 @@ class Losses:
         except MPI.Exception as error:
             if not self.caused(error):
                 raise
-            self.look()
+            if self._places:
+                self.look()
             raise LostRankError(f"{self.names(self.dead)} died, and {what}") from None
 
     def names(self, ranks: Iterable[int]) -> str:
@@ -117,12 +121,12 @@ class Losses:
             return
         self.look()
         silent = missing - self.dead
-        if silent and self._comm.rank == 0:
+        if silent and self.comm.rank == 0:
             _LOG.warning("no answer from %s: ended", self.names(silent))
         sys.stdout.flush()
         sys.stderr.flush()
         if not self.survives:
-            if self._comm.rank == 0:
+            if self.comm.rank == 0:
                 MPI.COMM_WORLD.Abort(0)
             time.sleep(_HOUR)
         for rank in silent:
@@ -137,10 +141,10 @@ class Losses:
             for other, its in enumerate(self._places)
             if its.system == place.system and other not in missing
         ]
-        if beside[:1] == [self._comm.rank]:
+        if beside[:1] == [self.comm.rank]:
             with suppress(ProcessLookupError):
                 os.kill(place.pid, signal.SIGKILL)
-        elif not beside and self._comm.rank == 0:
+        elif not beside and self.comm.rank == 0:
             _LOG.warning(
                 "no other rank is on its host: the launcher waits until somebody ends %s", self.process(rank)
             )

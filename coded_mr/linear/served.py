@@ -44,8 +44,8 @@ class Served:
                 f"{what} needs a master and a worker, 2 ranks, and there is {world.size}: start more"
             )
         self._patience, self._limit = check_seconds(patience, limit)
-        self._comm = world.Dup()
-        self._losses = Losses(self._comm)
+        self._losses = Losses(world)
+        self._comm = self._losses.comm
         self._calls: Calls | None = None
         self._closed = False
         self.absent: tuple[int, ...] = ()

@@ -1,7 +1,8 @@
 """Three kinds of products, one after the other, while ranks die: `survivors.py MOMENT SPARE RANK...`.
 
-At the moment (in one kind of product) each of these ranks kills itself; matrices are stored such that SPARE
-ranks may die. Rank 0 checks all products, and prints who is absent at the end.
+At the moment, before the matrices are stored or in one kind of product, each of these ranks kills itself. The
+matrices are stored such that SPARE ranks may die. Rank 0 checks all products, and prints at the end who is
+absent.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mpi4py import MPI
 
 from coded_mr.engine.failing import abort
 from coded_mr.errors import CodedMRError
-from coded_mr.linear import coded_map, elastic_run, real_product, roles
+from coded_mr.linear import coded_map, elastic_run, losses, real_product, roles
 from coded_mr.linear.allocation_rules import tolerant
 from coded_mr.linear.codes import field
 from coded_mr.linear.codes.product import multiply
@@ -43,6 +44,8 @@ def deliver_and_die(*arguments: object, **options: object) -> NoReturn:
 
 roles_reduce = roles.reduce_outputs
 MOMENTS = {
+    "places": (losses, "gather", die),
+    "storing": (elastic_run, "scatter", die),
     "map": (coded_map, "multiply", die),
     "shuffle": (roles, "reduce_outputs", die),
     "delivery": (roles, "reduce_outputs", deliver_and_die),
@@ -77,11 +80,14 @@ def elastic(matrix: ElasticMatrix, A: np.ndarray) -> None:
 
 def main(moment: str, spare: int, victims: list[int]) -> None:
     first = WORLD.rank == 0
+    early = moment in ("places", "storing")
+    if early and WORLD.rank in victims:
+        setattr(*MOMENTS[moment])
     A = np.random.default_rng(0).integers(0, 256, (50, 8), dtype=np.uint8)
     one = FieldMatrix(A if first else None, storage=Fraction(1, 2), finishers=WORLD.size - spare)
     two = CodedMatrix(A, rule=tolerant(spare))
     three = ElasticMatrix(A, ElasticSettings(WORLD.size - 1 - spare))
-    if WORLD.rank in victims:
+    if not early and WORLD.rank in victims:
         setattr(*MOMENTS[moment])
     held_up = moment in ("shuffle", "delivery") and not first and WORLD.rank not in victims
     exact(one, A, 0.1 * held_up)

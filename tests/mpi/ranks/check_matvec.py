@@ -113,8 +113,8 @@ def test_stopped_workers_are_not_waited_for_and_their_late_rows_are_discarded() 
 
 def test_answers_to_older_calls_are_discarded() -> None:
     """Without a cancel every worker answers both calls; only the second one's answers are handed out."""
-    comm = WORLD.Dup()
-    losses = Losses(comm)
+    losses = Losses(WORLD)
+    comm = losses.comm
     if comm.rank:
         serve(comm, lambda epoch, message, unwanted: (epoch, message), losses)
     else:
@@ -131,8 +131,8 @@ def test_answers_to_older_calls_are_discarded() -> None:
 
 def test_cancelled_worker_gives_up_though_nothing_else_is_asked() -> None:
     """Each worker tells rank 0, beside the calls, that it has stopped an endless computation."""
-    comm = WORLD.Dup()
-    losses = Losses(comm)
+    losses = Losses(WORLD)
+    comm = losses.comm
 
     def endless(epoch: int, message: object, unwanted: Callable[[], bool]) -> None:
         WORLD.send("begun", 0)
