@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, load_array, run, save_array, waiting
+from coded_mr.cli.linear_world import add_common, check_arrays, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
+from coded_mr.launch import announced
+from coded_mr.linear.arrays import check_real
 from coded_mr.linear.traces import Trace, random_trace, read_trace, watch
 
 if TYPE_CHECKING:
@@ -25,8 +28,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     options = _parser().parse_args(list(arguments))
-    for path in (options.matrix, options.operand):
-        load_array(path, mapped=True)
+    if announced(os.environ) is None:
+        check_arrays(options.matrix, options.operand, check_real)
     _settings(options, 1)
     ranks = options.blocks + options.margin + 2
     return run("elastic", arguments, options, ranks, lambda world: _multiply(world, options))

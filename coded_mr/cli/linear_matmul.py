@@ -9,17 +9,18 @@ import argparse
 import os
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
 from coded_mr.cli.linear_values import delay, fraction, one_or_two, whole
-from coded_mr.cli.linear_world import add_waiting, load_array, run, save_array, waiting
+from coded_mr.cli.linear_world import add_waiting, check_arrays, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
 from coded_mr.launch import announced
 from coded_mr.theory.straggling import Setting
 
 if TYPE_CHECKING:
+    import numpy as np
     from mpi4py import MPI
 
     from coded_mr.linear.exact_product import FieldMatrix, FieldProduct
@@ -36,8 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     if announced(os.environ) is None:
         if options.ranks is None:
             raise UsageError("how many servers? give -n K, or start the ranks with mpirun")
-        for path in (options.matrix, options.vectors):
-            load_array(path, mapped=True)
+        check_arrays(options.matrix, options.vectors, _check_whole)
     # Without -n a launcher has said how many.
     return run("matmul", arguments, options, options.ranks or 2, lambda world: _work(world, options))
 
@@ -106,6 +106,11 @@ def _check(options: argparse.Namespace, servers: int) -> None:
     for rank, _ in options.slow:
         if rank >= servers:
             raise UsageError(f"--slow {rank}: there is no such rank, {servers} servers are 0..{servers - 1}")
+
+
+def _check_whole(dtype: np.dtype[Any], path: str) -> None:
+    if dtype.kind not in "ui":
+        raise UsageError(f"{path} has the type {dtype}: elements of a field are whole numbers")
 
 
 def _work(world: MPI.Intracomm, options: argparse.Namespace) -> None:

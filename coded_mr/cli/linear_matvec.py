@@ -9,10 +9,12 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_world import add_common, columns, load_array, run, save_array, waiting
+from coded_mr.cli.linear_world import add_common, check_arrays, columns, load_array, run, save_array, waiting
 from coded_mr.cli.options import write_json
 from coded_mr.errors import UsageError
+from coded_mr.launch import announced
 from coded_mr.linear.allocation_rules import parse_rule
+from coded_mr.linear.arrays import check_real
 from coded_mr.linear.delays import Delays
 from coded_mr.theory.load_allocation import Group
 
@@ -32,8 +34,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("--delay slows workers as their --groups say: give them too")
     rule = None if options.rule is None else parse_rule(options.rule, groups)
     delay = None if options.delay is None else Delays(groups, options.delay, options.seed)
-    for path in (options.matrix, options.operand):
-        load_array(path, mapped=True)
+    if announced(os.environ) is None:
+        check_arrays(options.matrix, options.operand, check_real)
     ranks = 1 + (sum(group.N for group in groups) or max(2, len(os.sched_getaffinity(0))))
 
     def work(world: MPI.Intracomm) -> None:

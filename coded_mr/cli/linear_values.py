@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["delay", "fraction", "one_or_two", "whole"]
+__all__ = ["delay", "fraction", "one_or_two", "positive", "whole"]
 
 _NUMBER = re.compile(r"[0-9]{1,30}(/0*[1-9][0-9]{0,30})?|[0-9]{0,30}\.[0-9]{1,30}")
 
@@ -17,6 +17,14 @@ def fraction(text: str) -> Fraction:
     if not _NUMBER.fullmatch(text):
         raise argparse.ArgumentTypeError(f"must be a number such as 2, 0.25 or 1/3, not {text!r}")
     return Fraction(text)
+
+
+def positive(text: str) -> Fraction:
+    """Return a number above 0, exactly."""
+    number = fraction(text)
+    if not number:
+        raise argparse.ArgumentTypeError("must be above 0")
+    return number
 
 
 def whole(least: int) -> Callable[[str], int]:

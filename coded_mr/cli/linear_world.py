@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from coded_mr.cli import Parser
-from coded_mr.cli.linear_values import fraction
+from coded_mr.cli.linear_values import fraction, positive
 from coded_mr.cli.options import check_json
 from coded_mr.errors import CodedMRError, InputError, OutputError, UsageError
 from coded_mr.launch import Mpirun, announced, check_world, find_mpirun, rank_settings, run_world
+from coded_mr.linear.arrays import check_matrix, check_operand
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +31,16 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["add_common", "add_waiting", "columns", "load_array", "run", "save_array", "waiting"]
+__all__ = [
+    "add_common",
+    "add_waiting",
+    "check_arrays",
+    "columns",
+    "load_array",
+    "run",
+    "save_array",
+    "waiting",
+]
 
 
 class Waiting(TypedDict):
@@ -44,6 +54,9 @@ Work = Callable[["MPI.Intracomm"], None]
 
 # What launchers return when a rank was killed by SIGKILL, or by what the system does to too much memory.
 _KILLED = (9, 128 + 9)
+
+# How .npy and .npz files begin.
+_ARRAY, _SEVERAL = b"\x93NUMPY", b"PK"
 
 _START_SECONDS = 300.0
 
@@ -71,7 +84,7 @@ def add_waiting(parser: Parser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=fraction,
+        type=positive,
         metavar="S",
         help="seconds that a product may take; then fail and name the ranks it waits for (default: any)",
     )
@@ -90,12 +103,33 @@ def load_array(path: str, *, mapped: bool = False) -> Array:
     import numpy as np
 
     try:
+        with Path(path).open("rb") as file:
+            begins = file.read(6)
+        if not begins.startswith((_ARRAY, _SEVERAL)):
+            raise InputError(
+                f"cannot read {path} as an array: it begins with {begins!r}; write it by numpy.save"
+            )
         found = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"cannot read {path} as an array: {error}; give a .npy file of numbers") from error
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path}: {error.strerror or error}; give a .npy file of numbers"
+        ) from error
+    except (ValueError, EOFError) as error:
+        raise InputError(f"cannot read {path} as an array: {error}; give a .npy file of numbers") from None
+    except MemoryError as error:
+        raise InputError(f"{path} does not fit the memory of rank 0: {error}; give a part of it") from None
     if not isinstance(found, np.ndarray):
         raise InputError(f"{path} holds several arrays: give a .npy file with one")
     return found
+
+
+def check_arrays(matrix: str, operand: str, check_type: Callable[[np.dtype[Any], str], None]) -> None:
+    """Raise UsageError for files whose arrays cannot be multiplied, by what their headers say."""
+    A, X = (load_array(path, mapped=True) for path in (matrix, operand))
+    check_type(A.dtype, matrix)
+    check_type(X.dtype, operand)
+    check_matrix(A, matrix)
+    check_operand(X, operand, A.shape[1])
 
 
 def save_array(path: str, array: Any) -> None:

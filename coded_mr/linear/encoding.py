@@ -11,6 +11,7 @@ from mpi4py import MPI
 
 from coded_mr.engine.waiting import barrier, broadcast, wait
 from coded_mr.errors import UsageError
+from coded_mr.linear.arrays import check_matrix
 from coded_mr.linear.codes import Field, FieldCode, field
 from coded_mr.linear.letters import receive_array, send_array
 from coded_mr.linear.storage import store
@@ -78,8 +79,7 @@ def _matrix(A: Any, bits: int | None) -> Array:
         raise UsageError("A is missing: rank 0 has to give it")
     over = _field(A, bits)
     array = over.array(A, "A")
-    if array.ndim != 2 or array.size == 0:
-        raise UsageError(f"A has the shape {array.shape}: a matrix with rows and columns is needed")
+    check_matrix(array, "A")
     return array
 
 

@@ -157,6 +157,16 @@ def test_mistakes_are_named(capsys, monkeypatch, tmp_path: Path, words: list[str
     assert message in refused(capsys, *words)
 
 
+def test_arrays_that_cannot_be_multiplied_are_refused_before_mpi_starts(capsys, monkeypatch, tmp_path: Path):
+    monkeypatch.chdir(tmp_path)
+    np.save("A.npy", np.zeros((2, 3), dtype=np.uint8))
+    np.save("R.npy", np.zeros((3, 2)))
+    words = ["matmul", "A.npy", "R.npy", "-o", "Y.npy", "-n", "2"]
+    assert "R.npy has the type float64: elements of a field are whole numbers" in refused(capsys, *words)
+    words[2] = "A.npy"
+    assert "A.npy has the shape (2, 3): (3,) or (3, m) is needed" in refused(capsys, *words)
+
+
 def test_an_output_that_cannot_be_is_refused_before_mpi_starts(capsys, monkeypatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     for name in ("A.npy", "X.npy"):
