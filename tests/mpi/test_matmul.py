@@ -99,7 +99,6 @@ def test_the_command_gives_up_at_its_limit_and_says_who_did_not_answer(mpi: Mpi,
     words = ["A.npy", "X.npy", "-o", "Y.npy", "-n", "4", "-q", "4", "--slow", "2:3600", "--limit", "0.5"]
     done = command(mpi, folder, *words)
     assert done.returncode == 1, done.stderr
-    assert "rank 0 on " in done.stderr
     assert "no answer in 0.5 s from rank 2 on " in done.stderr
     assert not (folder / "Y.npy").exists()
 
@@ -133,5 +132,5 @@ def test_wrong_vectors_end_the_command_and_leave_nothing(mpi: Mpi, folder: Path)
     np.save(folder / "X.npy", np.zeros((7, 6), dtype=np.uint8))
     done = command(mpi, folder, "A.npy", "X.npy", "-o", "Y.npy", "-n", "3")
     assert done.returncode == 2
-    assert "X has the shape (7, 6): A has the shape (50, 8)" in done.stderr
+    assert "X.npy has the shape (7, 6): (8,) or (8, m)" in done.stderr
     assert not (folder / "Y.npy").exists()
