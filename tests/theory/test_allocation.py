@@ -1,8 +1,4 @@
-"""Theorems 1 and 2 of arXiv 1702.07297 against known answers and against brute force.
-
-tests/data/allocation.json was computed by enumeration and linear programs, not by this package;
-"a/b" is exact, plain numbers in its table "approx" are floats.
-"""
+"""Theorems 1 and 2 of arXiv 1702.07297 against known answers and against brute force."""
 
 # A Fraction may equal an int, which mypy takes for a comparison that is never true.
 # mypy: disable-error-code="comparison-overlap"
@@ -13,8 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
-from math import ceil, inf
+from math import ceil
 from typing import Any
 
 import pytest
@@ -37,34 +32,16 @@ from coded_mr.theory import (
     uncoded_parallel,
     uncoded_sequential,
 )
-
-Golden = Callable[[str], Any]
-positive = st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=1000)
-small = st.sampled_from([Fraction(a, b) for a in range(1, 9) for b in range(1, 5)])
-costs = st.builds(Costs, positive | small, positive | small, positive | st.just(Fraction(0)))
-functions = st.integers(1, 40)
-
-
-def row_costs(row: dict[str, Any]) -> Costs:
-    """Return the costs of a row of known answers."""
-    return Costs(Fraction(row["c_m"]), Fraction(row["c_s"]), Fraction(row["c_r"]))
-
-
-def differences(expected: dict[Any, Any], found: dict[Any, Any]) -> list[str]:
-    """Say which named values differ."""
-    return [f"{key}: {found[key]} is not {expected[key]}" for key in expected if found[key] != expected[key]]
-
-
-def check_table(table: list[dict[str, Any]], check: Callable[[dict[str, Any]], list[str]]) -> None:
-    """Fail with every row of a table that `check` finds wrong."""
-    assert table
-    wrong = {f"row {number}, {row}": faults for number, row in enumerate(table) if (faults := check(row))}
-    assert not wrong, "\n".join(f"{row}: {faults}" for row, faults in wrong.items())
-
-
-def f(Q: int, r: int) -> Fraction:
-    """Return the load of the paper at a whole computation load."""
-    return Fraction(Q - r, Q * (r + 1))
+from tests.theory.known import (
+    Golden,
+    check_table,
+    costs,
+    differences,
+    functions,
+    load,
+    positive,
+    row_costs,
+)
 
 
 def test_sequential_meets_every_known_answer(golden: Golden) -> None:
@@ -114,38 +91,6 @@ def test_uncoded_meets_every_known_answer(golden: Golden) -> None:
     check_table(golden("allocation")["uncoded"], check)
 
 
-def test_approximations_meet_every_known_answer(golden: Golden) -> None:
-    def check(row: dict[str, Any]) -> list[str]:
-        given_costs = Costs(Fraction(row["c_m"]), Fraction(row["c_s"]), Fraction(1))
-        one, two = approximate_sequential(row["Q"], given_costs), approximate_parallel(row["Q"], given_costs)
-        floats = {
-            "r13": one.r,
-            "r13_crude": one.r_crude,
-            "K14": one.k,
-            "K14_crude": one.k_crude,
-            "r20": two.r,
-            "K21": two.k,
-        }
-        exact = {"r_seq": Fraction(row["r_seq"]), "r_par": Fraction(row["r_par"])}
-        found = {
-            "r_seq": sequential(row["Q"], given_costs).r_star,
-            "r_par": parallel(row["Q"], given_costs).r_star,
-        }
-        return differences(exact, found) + differences(
-            {key: pytest.approx(row[key], rel=1e-9) for key in floats}, floats
-        )
-
-    check_table(golden("allocation")["approx"], check)
-
-
-def test_load_meets_every_known_answer(golden: Golden) -> None:
-    def check(row: dict[str, Any]) -> list[str]:
-        found = {r: communication_load(row["Q"], r) for r in range(row["Q"] + 1)}
-        return differences({r: Fraction(load) for r, load in enumerate(row["f"])}, found)
-
-    check_table(golden("allocation")["load_table"], check)
-
-
 def test_parallel_parts_meet_every_known_placement(golden: Golden) -> None:
     def check(row: dict[str, Any]) -> list[str]:
         best = parallel(row["Q"], row_costs(row))
@@ -182,7 +127,7 @@ def test_example_of_the_paper(golden: Golden) -> None:
 
 @given(functions, costs)
 def test_sequential_is_the_largest_best_whole_load(Q: int, c: Costs) -> None:
-    times = [c.map * r / Q + c.shuffle * f(Q, r) + c.reduce for r in range(Q + 1)]
+    times = [c.map * r / Q + c.shuffle * load(Q, r) + c.reduce for r in range(Q + 1)]
     best = tuple(r for r, time in enumerate(times) if time == min(times))
     assert minimisers(Q, c) == best
     found = sequential(Q, c)
@@ -197,11 +142,11 @@ def test_parallel_is_where_map_and_shuffle_meet(Q: int, c: Costs) -> None:
     assert 0 < found.r_star < Q
     assert found.t_map == found.t_shuffle == found.t_star - found.t_reduce
     # max(map, shuffle) is piecewise linear: its least value is at a whole r or where the lines cross.
-    corners = [max(c.map * r / Q, c.shuffle * f(Q, r)) for r in range(Q + 1)]
+    corners = [max(c.map * r / Q, c.shuffle * load(Q, r)) for r in range(Q + 1)]
     assert found.t_map <= min(corners)
     assert found.r_plus == ceil(found.r_star) == found.r_minus + 1
     assert found.r_star == found.alpha * found.r_plus + (1 - found.alpha) * found.r_minus
-    assert found.load == found.alpha * f(Q, found.r_plus) + (1 - found.alpha) * f(Q, found.r_minus)
+    assert found.load == found.alpha * load(Q, found.r_plus) + (1 - found.alpha) * load(Q, found.r_minus)
 
 
 def mapped_by_a_helper(best: Allocation, helpers: int) -> Fraction:
@@ -253,20 +198,6 @@ def test_coding_never_loses_to_the_uncoded_optimum(Q: int, c: Costs) -> None:
     assert parallel(Q, c).t_star <= two.t
 
 
-@given(st.integers(1, 9), st.data())
-def test_load_is_the_lower_convex_envelope(Q: int, data: st.DataObject) -> None:
-    r = data.draw(st.fractions(0, Q, max_denominator=60))
-    pairs = [(a, b) for a, b in combinations(range(Q + 1), 2) if a <= r <= b]
-    chords = [f(Q, a) + (r - a) * (f(Q, b) - f(Q, a)) / (b - a) for a, b in pairs]
-    assert communication_load(Q, r) == min(chords)
-
-
-@given(functions, costs)
-def test_sequential_approximation_is_within_one(Q: int, c: Costs) -> None:
-    rough = min(max(approximate_sequential(Q, c).r, 0.0), float(Q))
-    assert abs(float(sequential(Q, c).r_star) - rough) <= 1 + 1e-9
-
-
 @pytest.mark.parametrize("Q", [1, 2, 3, 7, 100, 10**6])
 def test_exact_ties_go_to_the_larger_load(Q: int) -> None:
     for r in {1, 2, Q // 2, Q - 1, Q} & set(range(1, Q + 1)):
@@ -308,13 +239,6 @@ def test_parallel_corner_cases(Q: int, text: str, r_star: str, k_star: int, alph
     assert (best.r_star, best.k_star, best.alpha) == (Fraction(r_star), k_star, Fraction(alpha))
 
 
-def test_one_hundred_functions_at_equal_costs() -> None:
-    equal = Costs.parse("1,1,1")
-    assert (sequential(100, equal).r_star, sequential(100, equal).k_star) == (9, 112)
-    assert approximate_sequential(100, equal).k == pytest.approx(111.05, abs=0.01)
-    assert approximate_sequential(100, equal).k_crude == pytest.approx(110)
-
-
 @pytest.mark.parametrize("ratio", [Fraction(1, 10**9), Fraction(1), Fraction(22, 7), Fraction(10**13)])
 def test_millions_of_functions_are_decided_by_neighbours(ratio: Fraction) -> None:
     Q, c = 10**6, Costs(Fraction(1), ratio, Fraction(0))
@@ -324,33 +248,6 @@ def test_millions_of_functions_are_decided_by_neighbours(ratio: Fraction) -> Non
     both = parallel(Q, c)
     assert both.t_map == both.t_shuffle
     assert both.r_minus < both.r_star <= both.r_plus
-
-
-def test_approximations_stay_finite_at_extreme_costs() -> None:
-    steep = Costs.parse("1e-100,1e100,1")
-    assert approximate_parallel(5, steep).r == pytest.approx(5)
-    assert approximate_sequential(5, steep).r < inf
-    flat = Costs.parse("1e100,1e-100,1")
-    assert approximate_sequential(5, flat).k == inf
-    assert approximate_parallel(5, flat).k > 1e99
-
-
-@pytest.mark.parametrize(
-    ("r", "implementation", "helpers"),
-    [
-        (0, "sequential", None),
-        (0, "parallel", None),
-        (1, "sequential", 5),
-        (2, "sequential", 3),
-        (4, "parallel", 2),
-        (5, "sequential", 0),
-        (5, "parallel", 0),
-        (Fraction(1, 3), "parallel", 15),
-        (Fraction(9, 2), "parallel", 1),
-    ],
-)
-def test_helpers_needed_of_five_solvers(r: int | Fraction, implementation: Any, helpers: int | None) -> None:
-    assert helpers_needed(5, r, implementation) == helpers
 
 
 @given(st.integers(1, 12), costs)
@@ -370,59 +267,8 @@ def test_rows_agree_with_the_optimum_and_the_parts(Q: int, c: Costs) -> None:
     both = rows(Q, c, "parallel")
     optimum = parallel(Q, c).t_star
     assert all(row.total == max(row.t_map, row.t_shuffle) + row.t_reduce >= optimum for row in both)
-    assert all(row.t_map == c.map * row.r / Q and row.t_shuffle == c.shuffle * f(Q, row.r) for row in both)
+    assert all(row.t_map == c.map * row.r / Q and row.t_shuffle == c.shuffle * load(Q, row.r) for row in both)
     assert (both[0].helpers, both[0].K, both[Q].K) == (None, None, Q)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1,2,1", (1, 2, 1)),
-        (" 0.25 , 1e-3 ,0", (Fraction(1, 4), Fraction(1, 1000), 0)),
-        ("3/7,.5,2.", (Fraction(3, 7), Fraction(1, 2), 2)),
-        ("0.1,+2E2,1e0", (Fraction(1, 10), 200, 1)),
-    ],
-)
-def test_costs_are_read_exactly(text: str, expected: tuple[Any, Any, Any]) -> None:
-    read = Costs.parse(text)
-    assert (read.map, read.shuffle, read.reduce) == expected
-    assert all(isinstance(value, Fraction) for value in (read.map, read.shuffle, read.reduce))
-
-
-@given(costs)
-def test_costs_print_what_parse_reads(c: Costs) -> None:
-    assert Costs.parse(str(c)) == c
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("1,2", "'1,2' have 2 parts: give three"),
-        ("", "'' have 1 part: give three"),
-        ("1,2,3,4", "4 parts"),
-        ("x,2,1", r"c_m \(map\) in the costs 'x,2,1' is 'x', which is no number"),
-        ("1,,1", r"c_s \(shuffle\) in the costs '1,,1' is ''"),
-        ("1,2,nan", r"c_r \(reduce\).*'nan'"),
-        ("1,inf,1", r"c_s \(shuffle\).*'inf'"),
-        ("1,1_0,1", r"c_s \(shuffle\).*'1_0'"),
-        ("1,1e-999999999,1", r"c_s \(shuffle\).*'1e-999999999'"),
-        ("1,2/0,1", r"c_s \(shuffle\).*'2/0', a division by zero"),
-        ("0,2,1", r"c_m \(map\) is 0: .*greater than 0"),
-        ("1,-2,1", r"c_s \(shuffle\) is -2: .*greater than 0"),
-        ("1,2,-1/2", r"c_r \(reduce\) is -1/2: .*0 or more"),
-        ("1,1e101,1", r"c_s \(shuffle\) lies outside 1e-100\.\.1e100"),
-    ],
-)
-def test_bad_costs_name_the_offending_part(text: str, complaint: str) -> None:
-    with pytest.raises(UsageError, match=complaint):
-        Costs.parse(text)
-
-
-def test_costs_refuse_floats_and_take_integers() -> None:
-    inexact: Any = 0.1
-    with pytest.raises(UsageError, match=r"c_s \(shuffle\) is 0\.1, not an exact number"):
-        Costs(Fraction(1), inexact, Fraction(1))
-    assert Costs(1, 2, 0) == Costs.parse("1,2,0")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("Q", [0, -3, 2.0, "4", True, Fraction(3)])
@@ -445,14 +291,6 @@ def test_costs_refuse_floats_and_take_integers() -> None:
 def test_the_number_of_functions_must_be_a_positive_int(function: Callable[..., Any], Q: Any) -> None:
     with pytest.raises(UsageError, match="number of partitions Q is"):
         function(Q, Costs.parse("1,2,1"))
-
-
-@pytest.mark.parametrize("r", [-1, 4, Fraction(31, 10), 1.5])
-def test_a_load_outside_zero_to_q_is_refused(r: Any) -> None:
-    with pytest.raises(UsageError, match="computation load r is"):
-        communication_load(3, r)
-    with pytest.raises(UsageError, match="computation load r is"):
-        helpers_needed(3, r, "parallel")
 
 
 def test_implementations_are_checked() -> None:
