@@ -17,9 +17,8 @@ from sphinx.application import Sphinx
 __all__ = ["restructured", "setup"]
 
 _FIELD = re.compile(r"(?P<name>\S+(?:, \S+)*) {2,}(?P<text>\S.*)|(?P<word>[a-z_]+): +(?P<rest>\S.*)")
-_CODE = re.compile(r"(`+)(?P<code>[^`]+)\1")
-_ARXIV = re.compile(r"arXiv (\d{4}\.\d{4,5})")
-_MARKUP = re.compile(r"([\\*|_`])")
+_MARKED = re.compile(r"(`+)(?P<code>[^`\s]([^`]*[^`\s])?)\1|arXiv (?P<paper>\d{4}\.\d{4,5})")
+_ESCAPED = re.compile(r"[\\*|_`]|:(?=:)")
 
 
 def restructured(lines: Sequence[str]) -> list[str]:
@@ -64,14 +63,23 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 def _inline(text: str) -> str:
     """Return text with its code marked, its papers linked and everything else taken literally."""
     parts, at = [], 0
-    for code in _CODE.finditer(text):
-        parts += [_plain(text[at : code.start()]), f"``{code['code']}``"]
-        at = code.end()
+    for found in _MARKED.finditer(text):
+        parts += [_plain(text[at : found.start()]), _marked(found)]
+        at = found.end()
     return "".join([*parts, _plain(text[at:])])
 
 
+def _marked(found: re.Match[str]) -> str:
+    """Return code or a paper's link, apart from what it touches: an escaped space is not shown."""
+    code, paper = found["code"], found["paper"]
+    markup = f"``{code}``" if code else f"`arXiv {paper} <https://arxiv.org/abs/{paper}>`__"
+    before, after = found.string[: found.start()][-1:], found.string[found.end() :][:1]
+    apart = "\\ "
+    return f"{apart * bool(before.strip())}{markup}{apart * bool(after.strip('.,;:!?) '))}"
+
+
 def _plain(text: str) -> str:
-    return _ARXIV.sub(r"`arXiv \1 <https://arxiv.org/abs/\1>`__", _MARKUP.sub(r"\\\1", text))
+    return _ESCAPED.sub(r"\\\g<0>", text)
 
 
 def _on_docstring(app: Sphinx, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:

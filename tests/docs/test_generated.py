@@ -62,12 +62,35 @@ def test_papers_are_linked() -> None:
     assert line == "Source: `arXiv 1702.07297 <https://arxiv.org/abs/1702.07297>`__, Theorem 1."
 
 
-@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), max_size=30), max_size=6))
-def test_no_docstring_is_a_mistake_in_the_markup(lines: list[str]) -> None:
+def shown(lines: list[str]) -> str:
+    """Return a docstring as it is read on the page; fail when its markup is complained of."""
     from docutils.core import publish_doctree
 
-    text = "\n".join(restructured(["Begin.", *(f"x{line}" for line in lines)]))
-    publish_doctree(text, settings_overrides={"report_level": 2, "halt_level": 2, "warning_stream": False})
+    text = "\n".join(restructured(lines))
+    return publish_doctree(
+        text, settings_overrides={"report_level": 2, "halt_level": 2, "warning_stream": False}
+    ).astext()
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("ends in ::", "ends in ::"),
+        ("x`a b `c", "x`a b `c"),
+        ("x`a`b", "xab"),
+        ("('`'`'), \\`a`", "('''), \\a"),
+        ("earXiv 1702.07297v2", "earXiv 1702.07297v2"),
+    ],
+)
+def test_markup_within_words_is_no_mistake(line: str, text: str) -> None:
+    assert shown(["Begin.", line]) == f"Begin.\n{text}"
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), max_size=30), max_size=6))
+def test_nothing_in_a_docstring_is_lost_but_backticks(lines: list[str]) -> None:
+    whole = ["Begin.", *(f"x{line}" for line in lines)]
+    kept = str.maketrans("", "", "` \n")
+    assert shown(whole).translate(kept) == "".join(whole).translate(kept)
 
 
 def test_every_command_has_its_options_and_help() -> None:
