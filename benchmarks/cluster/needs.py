@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from coded_mr.errors import CodedMRError
 
-__all__ = ["ClusterError", "call", "lacking"]
+__all__ = ["ClusterError", "call", "hindrance", "lacking"]
 
 _PROGRAMS = ("ip", "tc", "unshare", "nsenter", "setsid")
 _TRIAL = """
@@ -40,24 +40,30 @@ def lacking(*, bus: bool = False) -> str | None:
 
     `bus`: with what a shared bus needs besides.
     """
+    namespaces = ["unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc"]
+    rights = "making namespaces and links takes root, or a container with CAP_NET_ADMIN and CAP_SYS_ADMIN"
+    trial = _TRIAL + (_TRIAL_BUS if bus else "")
+    return hindrance(_PROGRAMS, rights, [*namespaces, "sh", "-c", trial])
+
+
+def hindrance(programs: Sequence[str], rights: str, trial: Sequence[str]) -> str | None:
+    """Return why this machine makes no namespaces, or None.
+
+    It has to be Linux, have the programs and run us as root, else `rights` is the reason; `trial`, a command,
+    has to succeed.
+    """
     if sys.platform != "linux":
         return f"namespaces are Linux's, this is {sys.platform}"
-    for program in _PROGRAMS:
+    for program in programs:
         if shutil.which(program) is None:
             return f"there is no {program}: install iproute2 and util-linux"
     if os.geteuid() != 0:
-        return "making namespaces and links takes root, or a container with CAP_NET_ADMIN and CAP_SYS_ADMIN"
-    namespaces = ["unshare", "--net", "--uts", "--mount", "--ipc", "--pid", "--fork", "--mount-proc"]
-    trial = subprocess.run(
-        [*namespaces, "sh", "-c", _TRIAL + (_TRIAL_BUS if bus else "")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
+        return rights
+    done = subprocess.run(
+        trial, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
-    if trial.returncode:
-        return f"a trial in namespaces of its own failed: {' '.join(trial.stderr.split())}"
+    if done.returncode:
+        return f"a trial in namespaces of its own failed: {' '.join(done.stderr.split())}"
     return None
 
 

@@ -5,14 +5,13 @@ Nothing outlives a network: every mount, link and process is in namespaces that 
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from benchmarks.cluster.needs import hindrance
 
 __all__ = ["Container", "Image", "Network", "lacking", "network"]
 
@@ -190,22 +189,13 @@ def network(top: Path, image: Image, names: Sequence[str]) -> Iterator[Network]:
 
 def lacking() -> str | None:
     """Return why no container can be emulated here, or None."""
-    if sys.platform != "linux":
-        return f"namespaces are Linux's, this is {sys.platform}"
-    for program in _PROGRAMS:
-        if shutil.which(program) is None:
-            return f"there is no {program}: install iproute2 and util-linux"
-    if os.geteuid() != 0:
-        return "making namespaces and mounts takes root"
     trial = (
         "set -e; mount -t tmpfs tmpfs /mnt; mkdir /mnt/{u,w,r}; ip link add switch type bridge; "
         "mount -t overlay -o lowerdir=/,upperdir=/mnt/u,workdir=/mnt/w overlay /mnt/r; "
         "mount -t proc proc /mnt/r/proc"
     )
-    done = subprocess.run(
-        ["unshare", *_NAMESPACES, "bash", "-c", trial], capture_output=True, text=True, check=False
-    )
-    return f"a trial in namespaces of its own failed: {done.stderr.strip()}" if done.returncode else None
+    command = ["unshare", *_NAMESPACES, "bash", "-c", trial]
+    return hindrance(_PROGRAMS, "making namespaces and mounts takes root", command)
 
 
 def _child(pid: int) -> int:
