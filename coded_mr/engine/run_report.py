@@ -211,7 +211,7 @@ class RunReport:
         machine = self.decision.machine
         return {
             "beta": list(map(float, machine.beta or (1,))),
-            "alone": list(map(float, machine.alone)),
+            "alone": list(map(float, machine.alone or (0,))),
             "padding": list(map(float, machine.padding or (1,))),
             "packet_seconds": float(machine.packet),
             "group_seconds": float(machine.group),

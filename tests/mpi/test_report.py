@@ -59,8 +59,9 @@ def inputs(folder: Path, names: list[str]) -> None:
 
 
 def fields(value: Any, path: str = "") -> Iterator[str]:
-    """Yield the documented name of every leaf; what is keyed by names from outside is one leaf."""
-    if isinstance(value, dict) and path not in ("versions", "hosts", "profile", "parameters"):
+    """Yield the documented name of every leaf; what is keyed by names or numbers from outside is one leaf."""
+    keyed = ("versions", "hosts", "profile", "parameters", "machine.map_slots", "machine.reduce_slots")
+    if isinstance(value, dict) and path not in keyed:
         for key, inner in value.items():
             place = f"{path}.{key}" if path else key
             if path == "spreads":
