@@ -224,7 +224,8 @@ def test_kill_9_of_any_rank_ends_the_job(mpi: Mpi, folder: Path, rank: int) -> N
         "class Slow(Job):\n    def map(self, file):\n        time.sleep(300)\n        yield 1, 1\n"
     )
     words = ["run", str(slow), "in", "-o", "out", "-n", "5", "-p", "3", "-r", "2", "--costs", "1,2,1"]
-    environment = {**os.environ, "CODED_MR_TEST_MARK": str(folder)}
+    # Python would keep slow.py, compiled, beside it.
+    environment = {**os.environ, "CODED_MR_TEST_MARK": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(
         [mpi.python, "-m", "coded_mr", *words], cwd=folder, env=environment, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
