@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(argparse|collections|ctypes|fractions|logging|mpi4py|MPI|np|npt|numpy|pathlib|typing)\..*"),
     (
         "py:.*",
-        r"(.*\.)?(Array|Carrier|Delay|Doubles|Fraction|Implementation|Key|Kind|NDArray|Pair|Reals|Scheme|T|Value)",
+        r"(.*\.)?(Array|Carrier|Delay|Doubles|Fraction|Implementation|Key|Kind|NDArray|Pair|Reals|S|Scheme|T|Value)",
     ),
 ]
 
