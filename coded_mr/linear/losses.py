@@ -31,6 +31,7 @@ PATIENCE = 10.0
 
 _LOG = logging.getLogger("coded_mr")
 _HOUR = 3600.0
+_LAST_WORDS = 0.5  # seconds for the launcher to pass on what was written
 _ENABLED = "OMPI_MCA_mpi_ft_enable"
 
 
@@ -127,6 +128,8 @@ class Losses:
         sys.stderr.flush()
         if not self.survives:
             if self.comm.rank == 0:
+                # A launcher that is told to end everything forgets what it has yet to pass on.
+                time.sleep(_LAST_WORDS)
                 MPI.COMM_WORLD.Abort(0)
             time.sleep(_HOUR)
         for rank in silent:

@@ -215,8 +215,9 @@ def test_costs_are_measured_when_none_are_given(mpi_tmp_path: Path) -> None:
         assert 0 < report.profile.sample_bytes <= 8 * 5000
         assert report.profile.input_bytes == 5000
         assert report.decision.machine.costs.map > 0
-        assert set(report.profile.networks) == {"groups", "unicast"}, "all that works on one host"
-        assert set(report.profile.networks["groups"].multicast) <= {1, 2}
+        networks = report.profile.networks
+        assert {"groups"} <= set(networks) <= {"groups", "unicast"}, "what works on one host, while it may gain"
+        assert set(networks["groups"].multicast) == ({1, 2} if MPI.COMM_WORLD.size > 2 else {1})
         assert report.transport in report.profile.networks
         slots = report.profile.map_slots
         assert max(slots) == MPI.COMM_WORLD.size
