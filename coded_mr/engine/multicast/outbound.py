@@ -168,8 +168,9 @@ class Outbound:
         if self._flow.hopeless:
             self._give_up()
         while self._sent - self._settled < self._flow.window and self._send_one():
-            if self._has_more and self._sent - self._asked >= self._flow.interval:
-                self._ask()
+            self._ask_if_due()
+        # With the window full nothing more is sent: a question that the channel had no room for is due still.
+        self._ask_if_due()
         if self._untold and not self._has_more:
             self._ask(everyone=True)
         self._look_after_time()
@@ -208,6 +209,10 @@ class Outbound:
             if outgoing.sent == outgoing.pieces:
                 self._fresh.popleft()
         return True
+
+    def _ask_if_due(self) -> None:
+        if self._has_more and self._sent - self._asked >= self._flow.interval:
+            self._ask()
 
     def _ask(self, *, everyone: bool = False, by_mpi: bool = False) -> None:
         """Ask what is lacking of all packets that are under way.
