@@ -40,10 +40,18 @@ class _Point:
     large: Trial
 
     @property
+    def _beyond(self) -> float:
+        return self.large.seconds - self.small.seconds
+
+    def stands_out(self, times: int = 1) -> bool:
+        """Tell whether so many times the bytes take long, and long beside what even small packets take."""
+        return times * self._beyond > max(_SLOW, self.small.seconds / 2)
+
+    @property
     def moving(self) -> float:
         """Return the seconds that the large packets' bytes took beyond the small ones'."""
         # What is too short to stand out is at least a part of the whole.
-        return max(self.large.seconds - self.small.seconds, self.large.seconds / 4)
+        return max(self._beyond, self.large.seconds / 4)
 
     @property
     def per_byte(self) -> float:
@@ -77,8 +85,8 @@ class Probe:
                 continue
             small = few if case == _Case(self._most) else self._try(case, _SMALL)
             point = self._point(case, small, _FIRST)
-            while point.size < _LARGE and point.moving < _SLOW:
-                step = _STEP if _LARGE // point.size * point.moving > _SLOW else _LARGE // point.size
+            while point.size < _LARGE and not point.stands_out():
+                step = _STEP if point.stands_out(_LARGE // point.size) else _LARGE // point.size
                 point = self._point(case, small, point.size * step)
             if point.large.seconds < _CHEAP:
                 self._again(case)
