@@ -47,7 +47,8 @@ def calibrate(
     """
     started = time.perf_counter()
     any_tools = next(iter(tools.values()))
-    sample = sample_job(world, any_tools, files, input_bytes, partitions, output)
+    thorough = predict is None
+    sample = sample_job(world, any_tools, files, input_bytes, partitions, output, thorough=thorough)
     hosts = hosts_of(world)
     probes: dict[str, Probe] = {}
 
@@ -89,6 +90,7 @@ def _profile(
     return Profile(
         input_bytes=input_bytes,
         map_seconds=sample.map_seconds,
+        map_growth=sample.map_growth,
         value_bytes=sample.value_bytes,
         value_growth=sample.value_growth,
         reduce_seconds=sample.reduce_seconds,

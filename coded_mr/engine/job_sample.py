@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, count, takewhile
-from math import log
+from math import inf, log
 from statistics import median
 from typing import NamedTuple, TypeVar
 
@@ -30,6 +30,7 @@ T = TypeVar("T")
 _PIECES = 8
 _LEAST_PIECE, _MOST_PIECE = 128 << 10, 4 << 20
 _SHARE = 0.02  # of a job's estimated time, for each part of the measurement
+_MOST_SLOWER = 0.25  # caches that overflow slow mapping down, but not for ever
 _LEAST_BUDGET, _MOST_BUDGET = 0.03, 0.5  # seconds
 
 
@@ -37,7 +38,8 @@ _LEAST_BUDGET, _MOST_BUDGET = 0.03, 0.5  # seconds
 class JobSample:
     """Hold what a sample of the job showed.
 
-    map_seconds     for a byte of input, on one rank alone
+    map_seconds     for a byte of input, on one rank alone, if there are as many batches as ranks
+    map_growth      h: with b times as few batches it takes b^h times as long; 0 without combining
     value_bytes     of intermediate values for a byte of input, if there are as many batches as ranks
     value_growth    g: with b times as many batches there are b^g times as many of them; 0 without combining
     reduce_seconds  for a byte of intermediate values, on one rank alone, with writing
@@ -48,6 +50,7 @@ class JobSample:
     """
 
     map_seconds: float
+    map_growth: float
     value_bytes: float
     value_growth: float
     reduce_seconds: float
@@ -85,18 +88,21 @@ def sample_job(
     input_bytes: int,
     partitions: int,
     output: OutputDirectory,
+    *,
+    thorough: bool = False,
 ) -> JobSample:
     """Map and reduce a sample on rank 0, then on all ranks at once; collective.
 
-    `files` matter on rank 0. Parts are written where the job's will be, under hidden names that go again.
-    The user's code may raise here as anywhere: UserCodeError. Raises OutputError, StorageError too.
+    It takes a small part of the job; a thorough one takes as much as a long job would allow. `files` matter
+    on rank 0. Parts are written where the job's will be, under hidden names that go again. The user's code
+    may raise here as anywhere: UserCodeError. Raises OutputError, StorageError too.
     """
 
     def look() -> tuple[JobSample, list[tuple[InputFile, ...]], float]:
         output.prepare()
-        pieces = _mapped(tools, files, input_bytes)
+        pieces = _mapped(tools, files, input_bytes, thorough)
         sample = _sample(tools, pieces, input_bytes, partitions, world.size, output)
-        budget = budget_for(pieces.map_seconds * input_bytes)
+        budget = budget_for(inf if thorough else pieces.map_seconds * input_bytes)
         return sample, pieces.files[-_affordable(pieces.seconds, budget, world.size) :], budget
 
     try:
@@ -113,10 +119,12 @@ def budget_for(job_seconds: float) -> float:
     return min(max(_SHARE * job_seconds, _LEAST_BUDGET), _MOST_BUDGET)
 
 
-def _mapped(tools: Tools, files: Sequence[InputFile], input_bytes: int) -> _Pieces:
+def _mapped(tools: Tools, files: Sequence[InputFile], input_bytes: int, thorough: bool) -> _Pieces:
     """Map pieces spread over the input until they agree or the budget is spent."""
     pieces = _Pieces()
-    size = _LEAST_PIECE
+    # Pieces that have something in common would combine as no batches do.
+    most = min(-(-input_bytes // _PIECES), _MOST_PIECE)
+    size = min(_LEAST_PIECE, most)
     give_back()
     for number in range(_PIECES):
         piece = _piece(files, number, size)
@@ -129,11 +137,11 @@ def _mapped(tools: Tools, files: Sequence[InputFile], input_bytes: int) -> _Piec
         rates.append(spent / max(mapped.bytes_in, 1))
         pieces.values.append(mapped.values)
         pieces.read += mapped.bytes_in
-        budget = budget_for(rates[-1] * input_bytes)
+        budget = budget_for(inf if thorough else rates[-1] * input_bytes)
         if sum(pieces.seconds) > budget or (len(rates) >= 4 and max(rates[-3:]) < 1.1 * min(rates[-3:])):
             break
         # As large as the budget allows: what fits in the caches is quicker than a whole batch.
-        size = int(min(max(budget / _PIECES / max(rates[-1], 1e-12), _LEAST_PIECE), _MOST_PIECE))
+        size = int(min(max(budget / _PIECES / max(rates[-1], 1e-12), _LEAST_PIECE), most))
     return pieces
 
 
@@ -143,13 +151,14 @@ def _sample(
     """Reduce what the pieces gave, and say what all of it shows."""
     sizes = np.array([sum(map(_size, pieces.of(q))) for q in range(partitions)], float)
     total = float(sizes.sum())
-    growth = _growth(tools, pieces, total, partitions)
+    growth = _growth(tools, pieces, total)
     many = input_bytes / max(pieces.read / max(len(pieces.files), 1), 1)  # batches as large as a piece
     part, reduced = _reduced(tools, pieces, partitions, output)
     return JobSample(
-        map_seconds=pieces.map_seconds,
-        value_bytes=total / max(pieces.read, 1) * (ranks / max(many, 1)) ** growth,
-        value_growth=growth,
+        map_seconds=pieces.map_seconds * (max(many, 1) / ranks) ** growth.map,
+        map_growth=growth.map,
+        value_bytes=total / max(pieces.read, 1) * (ranks / max(many, 1)) ** growth.values,
+        value_growth=growth.values,
         # The parts of a small sample may be quicker to write than empty ones were.
         reduce_seconds=max(reduced - partitions * part, reduced / 10) / max(total, 1.0),
         part_seconds=part,
@@ -158,14 +167,24 @@ def _sample(
     )
 
 
-def _growth(tools: Tools, pieces: _Pieces, total: float, partitions: int) -> float:
-    """Return by which power of the number of batches the values grow: combine those of all pieces, to see."""
+class _Growth(NamedTuple):
+    """Hold powers: of the number of batches, by which values grow; of their size, by which mapping slows."""
+
+    values: float
+    map: float
+
+
+def _growth(tools: Tools, pieces: _Pieces, total: float) -> _Growth:
+    """Map all pieces as one batch, to see what becomes of time and values."""
     count = len(pieces.files)
     if not tools.kernel.combines or count < 2:
-        return 0.0
-    again = tools.kernel.combined_again
-    joined = sum(_size(tools.worker.run(partial(again, pieces.of(q)))) for q in range(partitions))
-    return min(max(log(total / joined) / log(count), 0.0), 1.0) if joined else 0.0
+        return _Growth(0.0, 0.0)
+    together = [file for piece in pieces.files for file in piece]
+    spent, mapped = _timed(tools, partial(tools.kernel.map_batch, together))
+    joined = sum(map(_size, mapped.values))
+    values = log(total / joined) / log(count) if joined else 0.0
+    slower = log(spent / (pieces.map_seconds * pieces.read)) / log(count) if pieces.read else 0.0
+    return _Growth(min(max(values, 0.0), 1.0), min(max(slower, 0.0), _MOST_SLOWER))
 
 
 def _affordable(seconds: Sequence[float], budget: float, ranks: int) -> int:

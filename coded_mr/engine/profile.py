@@ -50,7 +50,8 @@ class Profile:
     """Hold the measured costs of a job on some ranks.
 
     input_bytes    of the whole input (estimated where it is compressed)
-    map_seconds    for a byte of input, on one rank alone
+    map_seconds    for a byte of input, on one rank alone, in as many batches as there are ranks
+    map_growth     h: in b times as few batches it takes b^h times as long
     value_bytes    of intermediate values for a byte of input, combined in as many batches as there are ranks
     value_growth   g: with b times as many batches there are b^g times as many of them
     reduce_seconds for a byte of intermediate values, with writing; part_seconds: for each part beside that
@@ -63,6 +64,7 @@ class Profile:
 
     input_bytes: int
     map_seconds: float
+    map_growth: float
     value_bytes: float
     value_growth: float
     reduce_seconds: float
@@ -103,6 +105,7 @@ class Profile:
             map_slots=_slots(self.map_slots),
             reduce_slots=_slots(self.reduce_slots),
             values=int(values),
+            map_growth=self.map_growth,
             growth=self.value_growth,
             batches=self.ranks,
             transport=transport,

@@ -122,7 +122,7 @@ class Candidate:
     def t_map(self) -> Fraction:
         """Return the predicted map time: c_m p, and more where ranks share processors."""
         return self.machine.mapping(
-            Crew(self.solvers, self._solver_share), Crew(self.helpers, self._helper_share)
+            self.batches, Crew(self.solvers, self._solver_share), Crew(self.helpers, self._helper_share)
         )
 
     @cached_property

@@ -42,6 +42,7 @@ class Machine:
     values   bytes of all intermediate values, QNT; 0: not known.
     growth   g: with b batches there are (b / batches)^g times as many bytes of them, where a job combines the
              values of a batch. The costs are those for `batches`.
+    map_growth  h: to map them in b batches takes (batches / b)^h times as long.
     transport  by which the multicasts were measured; None: any.
     """
 
@@ -57,6 +58,7 @@ class Machine:
     reduce_slots: Slots = ()
     values: int = 0
     growth: float = 0.0
+    map_growth: float = 0.0
     batches: int = 1
     transport: str | None = None
 
@@ -84,17 +86,20 @@ class Machine:
 
     def grown(self, batches: int) -> Fraction:
         """Return the bytes of all intermediate values with so many batches, over those that costs are for."""
-        if not self.growth:
-            return Fraction(1)
-        return Fraction((batches / self.batches) ** self.growth).limit_denominator(10**6)
+        return _power(Fraction(batches, self.batches), self.growth)
 
-    def mapping(self, *crews: Crew) -> Fraction:
-        """Return the seconds until all have mapped their shares of the files."""
-        return self.costs.map * _crowded(crews, self.map_slots)
+    def mapping(self, batches: int, *crews: Crew) -> Fraction:
+        """Return the seconds until all have mapped their shares of the files, in so many batches in all."""
+        slower = _power(Fraction(self.batches, batches), self.map_growth)
+        return self.costs.map * slower * _crowded(crews, self.map_slots)
 
     def reducing(self, *crews: Crew) -> Fraction:
         """Return the seconds until all have reduced their numbers of partitions."""
         return self.costs.reduce * _crowded(crews, self.reduce_slots)
+
+
+def _power(base: Fraction, exponent: float) -> Fraction:
+    return Fraction(float(base) ** exponent).limit_denominator(10**6) if exponent else Fraction(1)
 
 
 def _crowded(crews: Sequence[Crew], slots: Slots) -> Fraction:

@@ -16,6 +16,7 @@ from coded_mr.plan.planner import Request, decide
 PROFILE = Profile(
     input_bytes=1_000_000,
     map_seconds=1e-6,
+    map_growth=0.25,
     value_bytes=0.5,
     value_growth=0.5,
     reduce_seconds=2e-6,

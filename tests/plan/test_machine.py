@@ -20,7 +20,7 @@ HALF = Fraction(1, 2)
 def test_the_papers_machine_has_no_limits_but_its_costs() -> None:
     machine = Machine(COSTS)
     assert machine.c_s(5, range(2), range(3)) == 6
-    assert machine.mapping(Crew(3, HALF), Crew(2, Fraction(1, 4))) == 6
+    assert machine.mapping(5, Crew(3, HALF), Crew(2, Fraction(1, 4))) == 6
     assert machine.reducing(Crew(1, Fraction(2)), Crew(2, Fraction(1))) == 6
     assert machine.grown(100) == 1
 
@@ -52,10 +52,10 @@ def test_those_with_less_work_disturb_the_others_no_longer() -> None:
     two = ((1, Fraction(1)), (2, Fraction(2)), (8, Fraction(2)))
     machine = Machine(COSTS, map_slots=two)
     # Four ranks as fast as two until the quarter is done; then two undisturbed.
-    assert machine.mapping(Crew(2, HALF), Crew(2, Fraction(1, 4))) == 12 * (HALF + Fraction(1, 4))
-    assert machine.mapping(Crew(2, HALF), Crew(2, Fraction(0))) == 6
-    assert machine.mapping(Crew(2, HALF), Crew(0, Fraction(9))) == 6
-    assert machine.mapping() == 0
+    assert machine.mapping(5, Crew(2, HALF), Crew(2, Fraction(1, 4))) == 12 * (HALF + Fraction(1, 4))
+    assert machine.mapping(5, Crew(2, HALF), Crew(2, Fraction(0))) == 6
+    assert machine.mapping(5, Crew(2, HALF), Crew(0, Fraction(9))) == 6
+    assert machine.mapping(1) == 0
 
 
 def test_slots_between_those_measured_rise_until_they_are_those_of_more_ranks() -> None:
@@ -70,7 +70,7 @@ def test_work_takes_as_long_as_the_longest_and_as_all_of_it(
 ) -> None:
     measured = ((1, Fraction(1)), *(((slots, Fraction(slots)),) if slots > 1 else ()))
     work = [Crew(*crew) for crew in crews]
-    time = Machine(COSTS, map_slots=measured).mapping(*work) / 12
+    time = Machine(COSTS, map_slots=measured).mapping(1, *work) / 12
     assert time >= max((crew.work for crew in work), default=0)
     assert time >= sum(crew.ranks * crew.work for crew in work) / slots
     assert time <= sum(crew.ranks * crew.work for crew in work)
@@ -95,6 +95,13 @@ def test_values_that_combine_are_fewer_in_fewer_batches() -> None:
     assert combining.t_map == plain.t_map
     assert combining.t_shuffle == plain.t_shuffle * HALF
     assert combining.t_reduce == plain.t_reduce * HALF
+
+
+def test_large_batches_may_take_longer_to_map() -> None:
+    machine = Machine(COSTS, map_growth=0.5, batches=24)
+    assert machine.mapping(24, Crew(2, HALF)) == 6
+    assert machine.mapping(6, Crew(2, HALF)) == 12
+    assert machine.mapping(96, Crew(2, HALF)) == 3
 
 
 def test_groups_are_set_up_while_there_is_something_to_map() -> None:
