@@ -36,7 +36,10 @@ def test_settings_differ_by_name_and_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "rival", {r for s in SETTINGS for r in s.rivals if r.scheme is not None}, ids=lambda r: r.name
+    "rival",
+    # In the same order in every process.
+    dict.fromkeys(r for s in SETTINGS for r in s.rivals if r.scheme is not None),
+    ids=lambda r: r.name,
 )
 def test_a_rival_is_the_plan_of_its_name(rival: Rival) -> None:
     plan = rival.decision().chosen.build()
