@@ -1,4 +1,4 @@
-"""What all tests share: known answers, hypothesis without clocks, and who runs beside whom."""
+"""What all tests share: known answers, and hypothesis without clocks."""
 
 from __future__ import annotations
 
@@ -12,32 +12,6 @@ from hypothesis import settings
 
 settings.register_profile("coded_mr", deadline=None, database=None)
 settings.load_profile("coded_mr")
-
-# Their tests start no launcher, take no ports and make no namespaces.
-LOGIC = frozenset(
-    [
-        "engine",
-        "io",
-        "jobs",
-        "kernels",
-        "linear",
-        "plan",
-        "report",
-        "simulate",
-        "terasort",
-        "theory",
-        "topology",
-    ]
-)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep together, under pytest-xdist, each folder of pure logic, and all tests that need the machine."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            folder = item.path.relative_to(Path(__file__).parent).parts[0]
-            item.add_marker(pytest.mark.xdist_group(folder if folder in LOGIC else "machine"))
 
 
 @pytest.fixture(scope="session")

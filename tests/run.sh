@@ -52,5 +52,4 @@ cd "$top"
 # Thousands of interpreters start, and each would compile everything again.
 unset PYTHONDONTWRITEBYTECODE
 export CODED_MR_TEST_PYTHONS=$top/.venv-mpich/bin/python
-# Tests that need the machine to themselves follow each other; the others run beside them (tests/conftest.py).
-exec .venv/bin/python -m pytest -n 2 --dist loadgroup "$@"
+exec .venv/bin/python -m pytest "$@"
