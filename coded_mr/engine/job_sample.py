@@ -122,9 +122,9 @@ def budget_for(job_seconds: float) -> float:
 def _mapped(tools: Tools, files: Sequence[InputFile], input_bytes: int, thorough: bool) -> _Pieces:
     """Map pieces spread over the input until they agree or the budget is spent."""
     pieces = _Pieces()
-    # Pieces that have something in common would combine as no batches do.
-    most = min(-(-input_bytes // _PIECES), _MOST_PIECE)
-    size = min(_LEAST_PIECE, most)
+    # Pieces of an input that is not tiny have nothing in common: they would combine as no batches do.
+    most = min(max(-(-input_bytes // _PIECES), _LEAST_PIECE), _MOST_PIECE)
+    size = _LEAST_PIECE
     give_back()
     for number in range(_PIECES):
         piece = _piece(files, number, size)
