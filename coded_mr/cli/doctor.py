@@ -72,8 +72,8 @@ def _join(options: argparse.Namespace, announcement: Announced) -> int:
     try:
         check_world(announcement, world.size)
     except LaunchError:
-        # Every rank is a world of its own and would say the same; rank 0 fails for all. One that failed before
-        # it has spoken would make the launcher end it.
+        # Every rank is a world of its own and would say the same; rank 0 fails for all. One that failed
+        # before it has spoken would make the launcher end it.
         if announcement.rank:
             return 0
     findings = examine(world, os.environ, _loader(options), options.topology)
